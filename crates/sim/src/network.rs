@@ -55,10 +55,12 @@ pub struct Network {
     pub spikes: u32,
     /// Mean of such a delay.
     pub spike: u64,
-    /// Messages of a connection may overtake one another. No connection does that: for protocols
-    /// that hold all the same.
-    pub reorders: bool,
-    /// How many messages in a million arrive a second time; see `reorders`.
+    /// How many messages in a million are lost while their connection goes on. No connection does
+    /// that, nor what the next two say: for protocols that hold all the same.
+    pub losses: u32,
+    /// How many in a million are overtaken by what is sent after them, late by around `spike`.
+    pub reorders: u32,
+    /// How many in a million arrive a second time, later by around `spike`.
     pub duplicates: u32,
     /// Bytes of the bulk packets that saturate every adapter; 0 where there is no bulk.
     pub bulk_packet: usize,
@@ -78,7 +80,8 @@ impl Network {
             jitter: 0,
             spikes: 0,
             spike: 0,
-            reorders: false,
+            losses: 0,
+            reorders: 0,
             duplicates: 0,
             bulk_packet: 0,
             evidence: (20 * crate::MICRO, 200 * crate::MICRO),
@@ -93,13 +96,24 @@ impl Network {
         Network { jitter: crate::MICRO, spikes: 500, spike: crate::MILLI, ..network }
     }
 
+    /// The same, if connections kept no promise: each of the three happens to so many messages in a
+    /// million.
+    pub fn lossy(self, times: u32) -> Network {
+        Network { losses: times, reorders: times, duplicates: times, ..self }
+    }
+
+    /// Whether something is drawn that so many in a million meet; where none do, nothing is drawn.
+    pub(crate) fn meets(times: u32, random: &mut Random) -> bool {
+        times > 0 && random.happens(times)
+    }
+
     /// What is drawn for a message: how much later it is, beyond what it costs.
     pub fn delay(&self, random: &mut Random) -> u64 {
         let mut delay = 0;
         if self.jitter > 0 {
             delay += random.around(self.jitter);
         }
-        if self.spikes > 0 && random.happens(self.spikes) {
+        if Network::meets(self.spikes, random) {
             delay += random.around(self.spike);
         }
         if self.bulk_packet > 0 {

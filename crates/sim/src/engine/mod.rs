@@ -471,15 +471,20 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         }
         let flight =
             Flight { link: number, from, to, epoch, head: outgoing.head, body: outgoing.body };
-        if self.network.duplicates > 0 && self.random.happens(self.network.duplicates) {
+        let Network { spike, losses, reorders, duplicates, .. } = self.network;
+        if Network::meets(duplicates, &mut self.random) {
             let (head, body) = (flight.head.clone(), flight.body.clone());
-            let again = arrives + self.random.around(self.network.spike);
+            let again = arrives + self.random.around(spike);
             let again_flight = self.flights.put(Flight { head, body, ..flight });
             self.calendar.add(again, Event::Arrive(again_flight));
         }
-        if !self.network.reorders {
-            arrives = link.queue(end, lane, arrives);
+        if Network::meets(losses, &mut self.random) {
+            return self.tell(Kind::Loss, to, from, &flight.head);
         }
+        arrives = match Network::meets(reorders, &mut self.random) {
+            true => arrives + self.random.around(spike),
+            false => self.links[number].queue(end, lane, arrives),
+        };
         let flight = self.flights.put(flight);
         self.calendar.add(arrives, Event::Arrive(flight));
     }

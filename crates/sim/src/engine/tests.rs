@@ -299,16 +299,29 @@ fn a_pause_and_a_short_cut_lose_nothing_and_a_long_cut_ends_the_connection() {
     assert_eq!([numbers(&engine, 0, 0).1, numbers(&engine, 1, 0).1], [1, 1]);
 }
 
+/// What a node hears of some 10,000 messages over connections that keep no promise.
+fn heard(network: Network) -> Vec<Heard> {
+    let engine = counters(4, &[], network);
+    engine.user.heard[&(NodeId(0), 0)].clone()
+}
+
+fn is_late(pair: &[Heard]) -> bool {
+    matches!(pair, [Heard::Number(a), Heard::Number(b)] if b < a)
+}
+
 #[test]
-fn a_harsh_network_reorders_and_repeats() {
-    let network =
-        Network { reorders: true, duplicates: 100_000, spikes: 0, ..Network::rough(Costs::FAST) };
-    let engine = counters(4, &[], Network { jitter: 30 * MICRO, ..network });
-    let heard = &engine.user.heard[&(NodeId(0), 0)];
-    assert!(
-        heard.windows(2).any(|pair| matches!(pair, [Heard::Number(a), Heard::Number(b)] if b < a))
-    );
-    assert!(heard.len() > 10_500, "{}", heard.len());
+fn a_harsh_network_loses_repeats_and_reorders_each_as_often_as_it_is_told() {
+    let calm = Network { spike: MILLI, ..Network::calm(Costs::FAST) };
+    let all = heard(calm.clone()).len();
+    assert!(all > 9_000, "{all}");
+    let lossy = heard(Network { losses: 100_000, ..calm.clone() });
+    assert!((all * 85 / 100..all * 95 / 100).contains(&lossy.len()), "{} of {all}", lossy.len());
+    assert!(!lossy.windows(2).any(is_late) && !lossy.contains(&Heard::Lost));
+    let again = heard(Network { duplicates: 100_000, ..calm.clone() });
+    assert!((all * 105 / 100..all * 115 / 100).contains(&again.len()), "{} of {all}", again.len());
+    let late = heard(Network { reorders: 100_000, ..calm });
+    assert!(late.windows(2).filter(|pair| is_late(pair)).count() > all / 20);
+    assert!(late.len() > all - 200, "none is lost: {} of {all}", late.len());
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub enum Kind {
     Lost,
     Fault,
     Mend,
+    Loss,
 }
 
 impl Kind {
@@ -25,6 +26,7 @@ impl Kind {
             Kind::Alarm => "has its alarm",
             Kind::Request => "is asked",
             Kind::Lost => "loses",
+            Kind::Loss => "does not get a message from",
             Kind::Fault => "fault",
             Kind::Mend => "mended: fault",
         }
