@@ -121,11 +121,12 @@ const COMMANDS: [Command; 16] = [
     },
     Command {
         name: "sim",
-        arguments: "[--scenario NAME] [--first N] [--seeds N] [SEED] | --ranks N [--nodes N] \
+        arguments: "[--scenario NAME] [--first N] [--seeds N] [SEED] | --scale [FIGURE.svg] | \
+                    --ranks N [--nodes N] \
                     [--network calm|rough|wild] [--seed SEED] [--kill RANK@MICROSECONDS]... \
                     PROGRAM [ARGUMENT]...",
-        about: "run clusters under faults drawn from seeds (a seed: again, and compared), or an \
-                MPI program on a simulated network",
+        about: "run clusters under faults drawn from seeds (a seed: again, and compared), what the \
+                primitives cost on 2 to 16,384 nodes, or an MPI program on a simulated network",
         run: sim::run,
     },
 ];

@@ -4,7 +4,7 @@ use super::{SCHEMA, print_json};
 use anyhow::{Context as _, Result};
 use muster_fabric::Address;
 use muster_fabric::pipeline::choice::Searched;
-use muster_fabric::pipeline::costs::Copy;
+use muster_fabric::pipeline::costs::{Copy, Costs};
 use muster_fabric::pipeline::figure::{self, Mark, Panel, Series};
 use muster_fabric::pipeline::plan::Plan;
 use muster_fabric::pipeline::probe::{self, Point, Report};
@@ -161,13 +161,14 @@ fn text(report: &Report) -> String {
     lines.extend(report.steps.iter().map(step));
     lines.extend([
         String::new(),
-        "                      ONE WAY, us                 STREAM, GB/s".into(),
+        "                   EPOS'S       ONE WAY, us                 STREAM, GB/s".into(),
     ]);
     lines.push(
-        "SIZE  PLAN          predicted  measured     limit  predicted  measured   limit  hop/ns"
+        "SIZE  PLAN         PACKET  predicted  measured     limit  predicted  measured   limit  \
+         hop/ns"
             .into(),
     );
-    lines.extend(report.points.iter().map(point));
+    lines.extend(report.points.iter().map(|measured| point(measured, &report.costs)));
     if !report.searched.is_empty() {
         lines.extend([
             String::new(),
@@ -185,10 +186,15 @@ fn text(report: &Report) -> String {
     lines.join("\n")
 }
 
-fn point(point: &Point) -> String {
+/// A line, with the packet length of the paper's formula beside that which was chosen.
+fn point(point: &Point, costs: &Costs) -> String {
     let rate = |time: f64| point.bytes as f64 / time;
+    let epos = match point.plan {
+        Plan::Pipelined { .. } => figure::bytes(costs.optimum(point.bytes).round()),
+        Plan::Short | Plan::SingleCopy => "-".to_owned(),
+    };
     format!(
-        "{:<5} {:<12} {:>10.3} {:>9.3} {:>9.3} {:>10.2} {:>9.2} {:>7.2} {:>7.0}",
+        "{:<5} {:<12} {epos:>6} {:>10.3} {:>9.3} {:>9.3} {:>10.2} {:>9.2} {:>7.2} {:>7.0}",
         figure::bytes(point.bytes as f64),
         plan(point.plan),
         point.predicted / 1e3,
@@ -212,6 +218,7 @@ fn value(report: &Report) -> Value {
     let point = |point: &Point| {
         json!({
             "bytes": point.bytes, "plan": plan(point.plan),
+            "epos_packet_bytes": report.costs.optimum(point.bytes),
             "predicted_ns": point.predicted, "measured_ns": point.measured,
             "limit_ns": point.limit, "predicted_stream_ns": point.predicted_stream,
             "measured_stream_ns": point.measured_stream, "hop_ns": point.sentinel,
