@@ -39,35 +39,40 @@ pub const STROBE: u32 = VARIABLES;
 /// How many jobs of a node can vote at a time, each with four variables behind that.
 const VOTES: u32 = 256;
 
-/// The variables of a job whose ranks vote (`node/vote.rs`): two jobs whose numbers differ by a
-/// multiple of [`VOTES`] have the same.
+/// The variables of a job's attempt whose ranks vote (`node/vote.rs`): two whose numbers differ by
+/// a multiple of [`VOTES`] have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Vote(u32);
 
 impl Vote {
     /// Those of a job's attempt.
     pub fn of(attempt: u32) -> Vote {
-        Vote(STROBE + 1 + attempt % VOTES * 4)
+        Vote(attempt)
     }
 
-    /// Whether all ranks of a node are quiet.
+    /// Whether all ranks of a node are quiet: [`yes`](Vote::yes) if they are.
     pub fn quiet(self) -> u32 {
-        self.0
+        STROBE + 1 + self.0 % VOTES * 4
+    }
+
+    /// What no other attempt says of itself, also if it has left it there.
+    pub fn yes(self) -> u64 {
+        self.0.into()
     }
 
     /// The least that is live on a node.
     pub fn live(self) -> u32 {
-        self.0 + 1
+        self.quiet() + 1
     }
 
     /// The number of the question that has found the node quiet.
     pub fn mark(self) -> u32 {
-        self.0 + 2
+        self.quiet() + 2
     }
 
     /// The number of the question that has found all quiet.
     pub fn found(self) -> u32 {
-        self.0 + 3
+        self.quiet() + 3
     }
 
     /// All four.

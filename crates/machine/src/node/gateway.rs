@@ -127,7 +127,7 @@ impl Gateways {
             return Ok(ballot.clone());
         }
         let mut ballots = jobs.values().filter_map(|of| of.ballot.as_ref());
-        if ballots.any(|ballot| ballot.vote() == vote) {
+        if ballots.any(|ballot| ballot.vote().quiet() == vote.quiet()) {
             return Err("another job here has this one's variables: too many vote".to_owned());
         }
         let nodes = vote::nodes_of(of.nodes.iter().map(|part| &part.node));

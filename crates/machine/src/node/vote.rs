@@ -28,6 +28,7 @@ use super::gateway::rank_of;
 use crate::memory::{Memory, Vote, id_of};
 use muster_base::limits::SESSIONS_MAX;
 use muster_fabric::primitive::{Nodes, Relation};
+use muster_fabric::protocol::NodeId;
 use muster_fabric::{Deadline, Error, Result};
 use rustix::net::sockopt::socket_peercred;
 use std::io::{self, BufRead, BufReader, Write};
@@ -142,7 +143,7 @@ impl Ballot {
         if !is_quiet || self.is_asked(deadline)? {
             return Ok(false);
         }
-        for (comparison, write) in questions(self.vote, number()) {
+        for (comparison, write) in questions(self.vote, number(self.memory.me())) {
             if !self.memory.compare(&self.nodes, comparison, write, deadline)? {
                 return Ok(false);
             }
@@ -236,7 +237,8 @@ impl Ballot {
 }
 
 impl Drop for Ballot {
-    /// A later job has the variables.
+    /// A later job has the variables. What could not be set is what that finds: its ranks are
+    /// quiet by a number of its own, but may be taken to hold what this one's did.
     fn drop(&mut self) {
         for variable in self.vote.all() {
             let _ = self.memory.set(variable, 0);
@@ -258,7 +260,7 @@ fn told(
     has_turned: bool,
 ) -> impl Iterator<Item = (u32, u64)> {
     let marks = [(vote.mark(), 0), (vote.found(), 0)];
-    let state = [(vote.quiet(), quiet.into()), (vote.live(), live)];
+    let state = [(vote.quiet(), if quiet { vote.yes() } else { 0 }), (vote.live(), live)];
     state.into_iter().chain(marks.into_iter().filter(move |_| has_turned))
 }
 
@@ -267,7 +269,7 @@ type Question = ((u32, Relation, u64), Option<(u32, u64)>);
 
 /// The questions by which quiescence is found, one after the other.
 fn questions(vote: Vote, number: u64) -> [Question; 3] {
-    let all_quiet = (vote.quiet(), Relation::AtLeast, 1);
+    let all_quiet = (vote.quiet(), Relation::Equal, vote.yes());
     [
         (all_quiet, Some((vote.mark(), number))),
         (all_quiet, None),
@@ -275,13 +277,13 @@ fn questions(vote: Vote, number: u64) -> [Question; 3] {
     ]
 }
 
-/// A number that nobody has used: the time in nanoseconds, which two nodes do not share but by a
-/// chance that only costs another question.
-fn number() -> u64 {
+/// A number that nobody has used: the time, in what is about microseconds, and the node.
+fn number(me: NodeId) -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
-    LAST.fetch_max(now, Ordering::Relaxed);
-    LAST.fetch_add(1, Ordering::Relaxed) + 1
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() >> 10;
+    LAST.fetch_max(now as u64, Ordering::Relaxed);
+    let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+    number << u16::BITS | u64::from(me.0 & u32::from(u16::MAX))
 }
 
 /// Where ranks vote. Dropping it ends that.
@@ -499,7 +501,8 @@ mod tests {
             }
             let (variable, relation, value) = questions[looks].0;
             let here = self.nodes[node].0[(variable - self.vote.quiet()) as usize];
-            if if relation == Relation::Equal { here == value } else { here >= value } {
+            assert_eq!(relation, Relation::Equal);
+            if here == value {
                 next.looked[node] += 1;
             } else {
                 (next.looked, next.wrote) = ([0; NODES], [0; NODES]);
@@ -554,12 +557,21 @@ mod tests {
     }
 
     #[test]
+    fn no_two_questions_have_the_same_number() {
+        let all: HashSet<u64> = (0..100).map(|at| number(NodeId(at % 4))).collect();
+        assert_eq!(all.len(), 100);
+        let node = |me| number(NodeId(me)) & 0xffff;
+        assert_eq!((node(3), node(4)), (3, 4), "nor two of different nodes");
+    }
+
+    #[test]
     fn jobs_whose_numbers_are_near_have_variables_of_their_own() {
         let all = (1..=256).flat_map(|job| Vote::of(job).all());
         let mut distinct: Vec<u32> = all.collect();
         distinct.sort_unstable();
         distinct.dedup();
         assert_eq!(distinct.len(), 1024);
-        assert_eq!(Vote::of(1), Vote::of(257));
+        assert_eq!(Vote::of(1).all(), Vote::of(257).all());
+        assert_ne!(Vote::of(1).yes(), Vote::of(257).yes(), "what the first has left is no yes");
     }
 }
