@@ -4,8 +4,9 @@
 //!
 //! *Short messages* leave at once, bytes and all, and wait at the receiver until a receive takes
 //! them (eager). *Long ones* are offered: when a receive has taken the offer, the receiver asks for
-//! the bytes, and they come straight to their place (receiver-initiated, as in the Cell Messaging
-//! Layer). `descriptor.rs` has the messages, `endpoint.rs` who does what when.
+//! the bytes, and they come straight to their place. `descriptor.rs` has the messages,
+//! `endpoint.rs` who does what when, `docs/decisions/mpi.md` why it is not the receiver who begins,
+//! as in the Cell Messaging Layer.
 //!
 //! *Which receive.* Messages of one sender in one context are taken in the order in which they were
 //! sent, by the first receive posted that fits (MPI-5.0, 3.5). `matching.rs` decides that and
