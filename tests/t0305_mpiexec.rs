@@ -307,21 +307,29 @@ fn a_program_for_the_standard_abi_finds_the_library_without_being_told_where() {
 #[test]
 fn a_program_that_is_linked_with_another_mpi_is_refused_unless_it_is_alone() {
     let cluster = Cluster::none("t0305foreign");
-    let library = cluster.work().join("libmpi.so.40").display().to_string();
-    let program = cluster.work().join("theirs").display().to_string();
+    let work = cluster.work().display().to_string();
     let source = cluster.file("theirs.c", 0o600, "int main(void) { return 0; }\n");
-    let empty = cluster.file("empty.c", 0o600, "\n");
-    let soname = "-Wl,-soname,libmpi.so.40";
-    compiled(&["-shared", soname, &empty.display().to_string(), "-o", &library]);
-    let rpath = format!("-Wl,-rpath,{}", cluster.work().display());
     let source = source.display().to_string();
-    compiled(&[&source, "-Wl,--no-as-needed", &library, &rpath, "-o", &program]);
-    let said =
-        "is linked with Open MPI (libmpi.so.40), so its 2 ranks would not know of each other";
-    for command in [
-        vec!["run", "-n", "2", "./theirs"],
-        vec!["mpiexec", "-n", "2", "./theirs"],
-        vec!["mpiexec", "-n", "1", "true", ":", "-n", "1", "./theirs"],
+    let empty = cluster.file("empty.c", 0o600, "\n").display().to_string();
+    // A program of this name that needs a library of that one.
+    let linked = |program: &str, library: &str| {
+        let (program, path) = (format!("{work}/{program}"), format!("{work}/{library}"));
+        compiled(&["-shared", &format!("-Wl,-soname,{library}"), &empty, "-o", &path]);
+        let rpath = format!("-Wl,-rpath,{work}");
+        compiled(&[&source, "-Wl,--no-as-needed", &path, &rpath, "-o", &program]);
+        program
+    };
+    let program = linked("theirs", "libmpi.so.40");
+    linked("older", "libmpi_abi.so.0");
+    linked("ours", "libmpi_abi.so.1");
+    let theirs = "theirs is linked with Open MPI (libmpi.so.40), so its 2 ranks would not know \
+                  of each other";
+    let older = "older is linked with another version of the standard ABI (libmpi_abi.so.0)";
+    for (command, said) in [
+        (vec!["run", "-n", "2", "./theirs"], theirs),
+        (vec!["mpiexec", "-n", "2", "./theirs"], theirs),
+        (vec!["mpiexec", "-n", "1", "true", ":", "-n", "1", "./theirs"], theirs),
+        (vec!["run", "-n", "2", "./older"], older),
     ] {
         let done = cluster.muster(&command).run();
         assert_eq!(done.code, 126, "{command:?}: {}", done.err);
@@ -331,6 +339,7 @@ fn a_program_that_is_linked_with_another_mpi_is_refused_unless_it_is_alone() {
             done.err
         );
     }
+    cluster.muster(&["run", "-n", "2", "./ours"]).run().ok();
     cluster.muster(&["mpiexec", "-n", "1", "./theirs"]).run().ok();
     // Whoever means it can have it.
     cluster.muster(&["run", "-n", "2", "sh", "-c", &program]).run().ok();

@@ -6,8 +6,11 @@ use super::libraries;
 use super::program::Program;
 use std::path::{Path, PathBuf};
 
-/// Libraries of Open MPI and of MPICH and its kin, without what follows `.so`. The standard's,
-/// which any MPI may have, is `libmpi_abi`.
+/// The standard's library, which any MPI may have, in the version of the ABI that is kept here
+/// (MPI-5.0, 20.1). Prototypes of it had other constants, under `.so.0`.
+const STANDARD: (&str, &str) = ("libmpi_abi", ".1");
+
+/// Libraries of Open MPI and of MPICH and its kin, without what follows `.so`.
 const THEIRS: [&str; 11] = [
     "libmpi",
     "libmpi_cxx",
@@ -36,6 +39,8 @@ pub fn check(program: &Program, named: &str, ranks: usize) -> Result<(), Failure
         "MPICH's kind"
     } else if library.ends_with(".so.40") || library.ends_with(".so.20") {
         "Open MPI"
+    } else if library.starts_with(STANDARD.0) {
+        "another version of the standard ABI"
     } else {
         "another MPI"
     };
@@ -49,8 +54,11 @@ pub fn check(program: &Program, named: &str, ranks: usize) -> Result<(), Failure
 /// The library of another MPI that a file needs.
 fn foreign(path: &Path) -> Option<String> {
     let elf = libraries::read(path).ok()??;
-    let is_theirs =
-        |name: &String| name.split_once(".so").is_some_and(|(stem, _)| THEIRS.contains(&stem));
+    let is_theirs = |name: &String| match name.split_once(".so") {
+        Some((stem, version)) if stem == STANDARD.0 => !["", STANDARD.1].contains(&version),
+        Some((stem, _)) => THEIRS.contains(&stem),
+        None => false,
+    };
     elf.needed.into_iter().find(is_theirs)
 }
 
