@@ -76,13 +76,21 @@ struct Rank {
     is_told: bool,
 }
 
+/// The ranks of a job on this node.
+struct Ranks {
+    all: Vec<Rank>,
+    /// The node has become busy or quiet, and its marks are not put out so far: that may fail, and
+    /// whoever says something next is to make up for it.
+    is_owed: bool,
+}
+
 /// The votes of a job's ranks on this node.
 pub(super) struct Ballot {
     memory: Arc<Memory>,
     vote: Vote,
     /// The job's nodes.
     nodes: Nodes,
-    ranks: Mutex<Vec<Rank>>,
+    ranks: Mutex<Ranks>,
     /// The mark that was seen last, and since when: somebody asks.
     seen: Mutex<Option<(u64, Instant)>>,
 }
@@ -91,7 +99,7 @@ impl Ballot {
     /// For `count` ranks here of a job on these nodes. It has its four variables for itself.
     pub(super) fn new(memory: &Arc<Memory>, vote: Vote, nodes: Nodes, count: usize) -> Ballot {
         let rank = Rank { said: Said::Busy, live: 0, is_here: false, is_told: false };
-        let ranks = Mutex::new(vec![rank; count]);
+        let ranks = Mutex::new(Ranks { all: vec![rank; count], is_owed: false });
         Ballot { memory: memory.clone(), vote, nodes, ranks, seen: Mutex::default() }
     }
 
@@ -100,42 +108,44 @@ impl Ballot {
         self.vote
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Rank>> {
+    fn lock(&self) -> MutexGuard<'_, Ranks> {
         self.ranks.lock().expect("no holder panics")
     }
 
     /// Changes what a rank has said, and tells it before anybody can act on the answer.
     fn change(&self, rank: usize, change: impl FnOnce(&mut Rank)) -> Result<()> {
         let mut ranks = self.lock();
-        let before = fold(&ranks);
-        change(&mut ranks[rank]);
-        let now = fold(&ranks);
-        if before.0 && !now.0 && self.memory.get(self.vote.found(), Deadline::after(ANSWER))? != 0 {
-            let quiet = ranks.iter_mut().filter(|rank| rank.said == Said::Quiet);
+        let was_quiet = fold(&ranks.all).0;
+        ranks.change(rank, change);
+        let goes_on = was_quiet && !fold(&ranks.all).0;
+        if goes_on && self.memory.get(self.vote.found(), Deadline::after(ANSWER))? != 0 {
+            let quiet = ranks.all.iter_mut().filter(|rank| rank.said == Said::Quiet);
             quiet.for_each(|rank| rank.is_told = true);
         }
-        self.publish(now, before.0 != now.0)
+        self.publish(&mut ranks)
     }
 
     /// Sets this node's part. Also where nothing has changed: a node that was taken for dead and is
     /// back has forgotten it.
-    fn publish(&self, now: (bool, u64), has_turned: bool) -> Result<()> {
-        for (variable, value) in told(self.vote, now, has_turned) {
+    fn publish(&self, ranks: &mut Ranks) -> Result<()> {
+        for (variable, value) in told(self.vote, fold(&ranks.all), ranks.is_owed) {
             self.memory.set(variable, value)?;
         }
         // What was set is so once one can read it.
-        self.memory.get(self.vote.live(), Deadline::after(ANSWER)).map(drop)
+        self.memory.get(self.vote.live(), Deadline::after(ANSWER))?;
+        ranks.is_owed = false;
+        Ok(())
     }
 
     /// Whether all ranks of the job are quiet at one moment since this one is.
     fn is_quiescent(&self, rank: usize) -> Result<bool> {
         let deadline = Deadline::after(ANSWER);
-        let ranks = self.lock();
-        if ranks[rank].is_told {
+        let mut ranks = self.lock();
+        if ranks.all[rank].is_told {
             return Ok(true);
         }
-        self.publish(fold(&ranks), false)?;
-        let is_quiet = fold(&ranks).0;
+        self.publish(&mut ranks)?;
+        let is_quiet = fold(&ranks.all).0;
         drop(ranks);
         if self.memory.get(self.vote.found(), deadline)? != 0 {
             return Ok(true);
@@ -170,9 +180,9 @@ impl Ballot {
 
     /// Whether what each rank of the job has told is so much at least.
     fn is_reached(&self, value: u64) -> Result<bool> {
-        let ranks = self.lock();
-        self.publish(fold(&ranks), false)?;
-        let has_here = fold(&ranks).1 >= value;
+        let mut ranks = self.lock();
+        self.publish(&mut ranks)?;
+        let has_here = fold(&ranks.all).1 >= value;
         drop(ranks);
         let comparison = (self.vote.live(), Relation::AtLeast, value);
         Ok(has_here
@@ -203,7 +213,7 @@ impl Ballot {
             ["busy"] => told(said(Said::Busy)),
             ["quiescent"] => told(self.is_quiescent(rank)),
             ["live", value] => {
-                let (value, before) = (number(value)?, self.lock()[rank].live);
+                let (value, before) = (number(value)?, self.lock().all[rank].live);
                 if value < before {
                     return Err(format!("live state only grows: {value} after {before}"));
                 }
@@ -217,7 +227,7 @@ impl Ballot {
     /// Lets a process in as a rank; it is the only one.
     fn enter(&self, rank: usize) -> std::result::Result<(), String> {
         let mut ranks = self.lock();
-        if std::mem::replace(&mut ranks[rank].is_here, true) {
+        if std::mem::replace(&mut ranks.all[rank].is_here, true) {
             return Err("a process of this rank votes already".to_owned());
         }
         drop(ranks);
@@ -233,6 +243,14 @@ impl Ballot {
         let gone = Rank { said: Said::Gone, live: u64::MAX, is_here: false, is_told: false };
         // Nobody is left to be told.
         let _ = self.change(rank, |rank| *rank = gone);
+    }
+}
+
+impl Ranks {
+    fn change(&mut self, rank: usize, change: impl FnOnce(&mut Rank)) {
+        let before = fold(&self.all).0;
+        change(&mut self.all[rank]);
+        self.is_owed |= fold(&self.all).0 != before;
     }
 }
 
@@ -547,6 +565,22 @@ mod tests {
         for which in [&[0][..], &[0, 1], &[0, 2]] {
             assert_ne!(explore(which).1, 0, "{which:?}");
         }
+    }
+
+    /// What has failed is said again by the rank, whose state is what it was told to be by then.
+    #[test]
+    fn marks_are_owed_until_they_are_out_also_where_that_has_failed_once() {
+        let rank = |said| Rank { said, live: 0, is_here: true, is_told: false };
+        let all = vec![rank(Said::Quiet), rank(Said::Quiet)];
+        let mut ranks = Ranks { all, is_owed: false };
+        let busy = |rank: &mut Rank| rank.said = Said::Busy;
+        ranks.change(0, busy);
+        assert!(ranks.is_owed);
+        ranks.change(0, busy);
+        assert!(ranks.is_owed, "nobody has put them out");
+        ranks.is_owed = false;
+        ranks.change(1, busy);
+        assert!(!ranks.is_owed, "the node was busy before");
     }
 
     #[test]
