@@ -170,6 +170,34 @@ fn a_host_that_may_not_be_real_time_is_named_and_all_take_longer_turns_while_it_
 }
 
 #[test]
+fn hosts_whose_jobs_take_turns_keep_in_step_and_one_that_has_lost_the_table_gets_it_again() {
+    let hosts = Hosts::new("step", 2);
+    hosts.file("lab.txt", 0o600, "h[1-2]\n");
+    hosts.muster(&["init"]).run().ok();
+    let up = ["up", "--hosts", "lab.txt", "--scheduler", "gang", "--slice", "10ms"];
+    hosts.muster(&up).run().ok();
+    for _ in 0..2 {
+        hosts.muster(&["run", "--detach", "-N", "2", "sleep", "1000"]).run().ok();
+    }
+    let strober = |node: usize| {
+        let said = hosts.muster(&["cat", &format!("nodes/n{node}/strobe")]).run().out;
+        let told: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
+        (told["slots"].as_u64(), told["strobes"].as_u64().unwrap_or(0))
+    };
+    let take_turns = || (0..2).all(|node| strober(node).0 == Some(2) && strober(node).1 > 5);
+    until("both hosts' jobs take turns", take_turns);
+    // The kept table is removed, as on a full disk: the next strober finds none.
+    let old = hosts.pid(Some(2), "strober").expect("it runs");
+    let line = format!("tr '\\0' '\\n' </proc/{old}/cmdline | grep -A1 -x -e --dir | tail -n 1");
+    let directory = hosts.inside(Some(2), &line);
+    hosts.inside(Some(2), &format!("rm {}/strobe && kill -9 {old}", directory.trim()));
+    until("there is another one", || hosts.pid(Some(2), "strober").is_some_and(|pid| pid != old));
+    until("they take turns again", take_turns);
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+}
+
+#[test]
 fn nothing_outlives_a_killed_keeper_of_the_head() {
     let hosts = six("keeper");
     hosts.muster(&["run", "--detach", "-N", "6", "sleep", "1000"]).run().ok();

@@ -4,12 +4,17 @@
 //! box: what XFER-AND-SIGNAL puts there is kept as it came, one letter each, until its node's
 //! daemon takes it. The manager's letters to nodes are orders, theirs to it are reports
 //! ([`crate::launch`]).
+//!
+//! The manager's heartbeat goes to all nodes, which answer only now and then: who is late is known
+//! by that (`manager/beat.rs`), and what all are to do at the same moment is an event of a strobe.
 
 use crate::keeper::Directory;
 pub use crate::roster::MANAGER;
 use crate::roster::{Roster, listening, transport_of};
-use muster_base::limits::LETTER_MAX;
-use muster_fabric::global::{Begin, Member, Membership, Transfer, incarnation};
+use muster_base::limits::{LETTER_MAX, PERIOD_MAX_US, PERIOD_MIN_US};
+use muster_base::span;
+use muster_fabric::global::{Beats, Begin, Member, Membership, Pulse, Transfer, incarnation};
+use muster_fabric::heartbeat::{self, Request, Why};
 use muster_fabric::primitive::{Config, Nodes, Relation};
 use muster_fabric::protocol::NodeId;
 use muster_fabric::region::{Memory as RegionMemory, Region, Rights};
@@ -91,6 +96,17 @@ const ARITY: usize = 16;
 /// two clocks.
 pub const LEASE: Duration = Duration::from_millis(2250);
 
+/// From strobe to strobe, as long as nothing else is set.
+pub const PERIOD: Duration = Duration::from_millis(200);
+
+/// A node is late that is so far behind the heartbeat. It may be busy only, so it is long for a
+/// machine that has anything to do.
+const LATENESS: Duration = Duration::from_secs(1);
+
+/// A strobe's number has the term of its manager above these bits, so that the next one's are
+/// larger: in 300 us each there are as many in ten years.
+const TERM_SHIFT: u32 = 40;
+
 /// Where a manager writes which one it is.
 const TERM: &str = "term";
 
@@ -113,6 +129,8 @@ pub struct Memory {
     me: NodeId,
     before: Vec<NodeId>,
     term: u32,
+    /// The first strobe of this term.
+    first: u64,
 }
 
 /// How often this node has begun something.
@@ -170,16 +188,15 @@ impl Memory {
         fs::write(&new, format!("{term}\n"))?;
         fs::rename(&new, &at)?;
         if term == 1 {
-            let memory = Memory::start(roster, MANAGER, Begin::With(Nodes::one(MANAGER)))?;
-            return Ok(Memory { term, ..memory });
+            return Memory::start(roster, MANAGER, Begin::With(Nodes::one(MANAGER)), term);
         }
         let nodes = match roster.is_beyond() {
             true => roster.shells().into_keys().collect(),
             false => known(directory.path())?,
         };
         let before = nodes.iter().filter(|node| *node != MANAGER).collect();
-        let memory = Memory::start(roster, MANAGER, Begin::Again { nodes, term })?;
-        Ok(Memory { before, term, ..memory })
+        let memory = Memory::start(roster, MANAGER, Begin::Again { nodes, term }, term)?;
+        Ok(Memory { before, ..memory })
     }
 
     /// A node's part of it. It asks to be taken in, for as long as it takes.
@@ -189,10 +206,10 @@ impl Memory {
     pub fn join(roster: &Roster, name: &str) -> io::Result<Memory> {
         let me = id_of(name);
         let me = me.ok_or_else(|| io::Error::other(format!("{name} is no name of a node")))?;
-        Memory::start(roster, me, Begin::Join)
+        Memory::start(roster, me, Begin::Join, 1)
     }
 
-    fn start(roster: &Roster, me: NodeId, begin: Begin) -> io::Result<Memory> {
+    fn start(roster: &Roster, me: NodeId, begin: Begin, term: u32) -> io::Result<Memory> {
         let addresses = roster.shells();
         let here = addresses.get(&me).cloned().map(listening);
         let here = here.ok_or_else(|| io::Error::other(format!("{} is no member", name_of(me))))?;
@@ -221,16 +238,59 @@ impl Memory {
             end_is_death: true,
             ..config
         };
-        let started = transport_of(&here)
-            .and_then(|transport| transport.listen(&here))
-            .and_then(|listener| Member::start_over(setup, listener, config, begin, regions));
+        let started = transport_of(&here).and_then(|transport| transport.listen(&here)).and_then(
+            |listener| {
+                Member::start_over(setup, listener, config, begin, regions, Some(beat(me, term)))
+            },
+        );
         let member = started.map_err(|error| io::Error::other(format!("{error}  [E133]")))?;
         if let Some(error) = member.traffic().no_group.get() {
             // Nobody may be there to read it.
             let _ = writeln!(io::stderr(), "{}: no multicast: {error}", name_of(me));
         }
         let counts = Counts::default();
-        Ok(Memory { member, counts, letters, me, before: Vec::new(), term: 1 })
+        let first = first_of(term);
+        Ok(Memory { member, counts, letters, me, before: Vec::new(), term, first })
+    }
+
+    /// For a manager: has the next strobe carry an event, or come at once, or later ones come
+    /// otherwise.
+    ///
+    /// # Errors
+    /// As [`Member::strobe`].
+    pub fn strobe(&self, requests: Vec<Request>, deadline: Deadline) -> Result<()> {
+        self.member.strobe(requests, deadline)
+    }
+
+    /// Follows the heartbeat.
+    pub fn beats(&self) -> Beats {
+        self.member.beats().expect("daemons have one")
+    }
+
+    /// For a manager: who is late, by how many strobes, and how long these take.
+    ///
+    /// # Errors
+    /// As [`Member::late`].
+    pub fn late(&self, deadline: Deadline) -> Result<Vec<(NodeId, (u64, Duration))>> {
+        let late = self.member.late(deadline)?;
+        let Pulse { seen, period, .. } = self.member.pulse(deadline)?;
+        let late = late.iter().filter(|one| one.why == Why::Late).map(|one| {
+            let strobes = seen.saturating_sub(one.seen.max(self.first));
+            (one.node, (strobes, period * u32::try_from(strobes).unwrap_or(u32::MAX)))
+        });
+        Ok(late.collect())
+    }
+
+    /// What this node knows of the heartbeat, in words.
+    ///
+    /// # Errors
+    /// As [`Member::pulse`].
+    pub fn tell_pulse(&self, deadline: Deadline) -> Result<String> {
+        let Pulse { seen, period, members } = self.member.pulse(deadline)?;
+        let (term, number) = (seen >> TERM_SHIFT, seen & ((1 << TERM_SHIFT) - 1));
+        let period = period.as_micros();
+        let nodes = members.iter().filter(|node| **node != MANAGER).count();
+        Ok(format!("term {term}\nstrobe {number}\nperiod_us {period}\nnodes {nodes}\n"))
     }
 
     /// Sends a letter to a set of nodes: to all or to none. It does not wait.
@@ -349,6 +409,25 @@ impl Memory {
     }
 }
 
+/// The first strobe of a manager, above all that those before it have used.
+fn first_of(term: u32) -> u64 {
+    (u64::from(term) << TERM_SHIFT) + 1
+}
+
+/// How a daemon takes part in the heartbeat.
+fn beat(me: NodeId, term: u32) -> heartbeat::Config {
+    let config = heartbeat::Config::new(me, MANAGER, first_of(term));
+    let arity = u16::try_from(ARITY).expect("a tree's width");
+    heartbeat::Config {
+        arity,
+        period: PERIOD,
+        report_every: 1,
+        late: 5,
+        lateness: LATENESS,
+        ..config
+    }
+}
+
 /// A letter on its way.
 pub struct Letter {
     memory: Arc<Memory>,
@@ -372,6 +451,24 @@ impl Letter {
                 done => return done,
             }
         }
+    }
+}
+
+/// Reads a heartbeat's period.
+///
+/// # Errors
+/// One sentence.
+pub fn read_period(text: &str) -> std::result::Result<Duration, String> {
+    let range = Duration::from_micros(PERIOD_MIN_US)..=Duration::from_micros(PERIOD_MAX_US);
+    let period = span::parse(text).map_err(|why| format!("{why}  [E134]"))?;
+    match range.contains(&period) {
+        true => Ok(period),
+        false => Err(format!(
+            "a heartbeat's period of {} cannot be: it takes from {} to {}  [E134]",
+            span::write(period),
+            span::write(*range.start()),
+            span::write(*range.end()),
+        )),
     }
 }
 

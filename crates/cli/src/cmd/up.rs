@@ -8,11 +8,13 @@ use crate::stand_in::{self, StandIn};
 use anyhow::{Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::{expand, fold};
+use muster_base::span;
 use muster_machine::config::Config;
 use muster_machine::hosts::Way;
 use muster_machine::hosts::head::Order;
 use muster_machine::hosts::list::{self, Host};
 use muster_machine::keeper::{self, State};
+use muster_machine::memory::read_period;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -77,6 +79,10 @@ pub struct Args {
     /// Who starts jobs when: share, fcfs, easy or gang (see muster scheduler --help)
     #[arg(long, value_name = "NAME")]
     scheduler: Option<String>,
+    /// From one strobe of the heartbeat to the next, 300us to 1m; 200ms if not given. By it nodes
+    /// are known to be late (muster nodes)
+    #[arg(long, value_name = "TIME", value_parser = read_period)]
+    heartbeat: Option<Duration>,
     #[command(flatten)]
     settings: Settings,
     /// Print JSON
@@ -161,6 +167,9 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     if let Some(line) = scheduler {
         client.write("scheduler", format!("{line}\n")).map_err(refused)?;
+    }
+    if let Some(period) = args.heartbeat {
+        client.write("heartbeat", span::write(period) + "\n").map_err(refused)?;
     }
     keeper.keep().map_err(because("the keeper has ended", "E125"))?;
     told(args, context, &names, order.as_ref(), start.elapsed().as_secs_f64())?;

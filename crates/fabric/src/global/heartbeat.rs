@@ -1,73 +1,29 @@
-//! The heartbeat as programs use it: a stream of what the core tells, for as many as want to
-//! follow it, and what the master asks.
+//! The heartbeat of a member as programs use it: a stream of what the core tells, for as many as
+//! want to follow it, and what the master asks.
 //!
 //! What the core tells is kept in a log, the same for all who follow it, each at a place of its
 //! own. The log is as long as what nodes keep for each other; who falls behind further than that is
 //! told so in the words of a node that has missed strobes ([`Notice::Resync`]).
 
+use super::member::Member;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::heartbeat::{Behind, Config, Heartbeat as Core, Notice, Request};
+use crate::heartbeat::{Behind, Heartbeat, Notice, Request};
 use crate::protocol::{NodeId, Time};
-use crate::shell::{Handler, Setup, Shell};
-use crate::transport::Listener;
 use muster_base::limits::{HISTORY_BYTES_MAX, HISTORY_MAX};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
-/// A node's part of the heartbeat.
-///
-/// ```
-/// # use muster_fabric::{Address, Deadline, global::{Heartbeat, incarnation}, protocol::NodeId};
-/// # use muster_fabric::heartbeat::{Config, Event, Notice, Request, USER};
-/// # use muster_fabric::{shell::Setup, transport};
-/// # use std::time::Duration;
-/// # fn main() -> muster_fabric::Result<()> {
-/// let (master, node) = (NodeId(0), NodeId(1));
-/// let any: Address = "tcp!127.0.0.1!0".parse()?;
-/// let [first, second] = [transport::of(&any)?.listen(&any)?, transport::of(&any)?.listen(&any)?];
-/// let addresses = [(master, first.address().clone()), (node, second.address().clone())];
-/// let setup = Setup {
-///     me: master,
-///     service: "example".to_owned(),
-///     addresses: addresses.into_iter().collect(),
-///     transports: transport::of,
-///     patience: Duration::ZERO,
-///     group: None,
-/// };
-/// let config = Config { micro: 4, ..Config::new(master, master, incarnation()) };
-/// let other = Heartbeat::start(
-///     Setup { me: node, ..setup.clone() },
-///     second,
-///     Config { me: node, ..config.clone() },
-/// )?;
-/// let heartbeat = Heartbeat::start(setup, first, config)?;
-///
-/// let soon = Deadline::after(Duration::from_secs(30));
-/// heartbeat.ask(Request::Members { epoch: 1, members: vec![master, node] }, soon)?;
-/// // A node that begins hears what comes from then on.
-/// let mut beats = other.beats();
-/// beats.next(soon)?;
-///
-/// heartbeat.ask(Request::Event(Event::new(USER, b"run".to_vec())), soon)?;
-/// heartbeat.ask(Request::Early, soon)?;
-///
-/// // The same at all nodes: events come with a strobe that has a number.
-/// let (number, said) = loop {
-///     let Notice::Strobe { sequence, events, .. } = beats.next(soon)? else { continue };
-///     if let Some(event) = events.iter().find(|event| event.kind == USER) {
-///         break (sequence, event.bytes.to_vec());
-///     }
-/// };
-/// assert_eq!(said, b"run");
-/// // And each node divides the period by itself.
-/// while !matches!(beats.next(soon)?, Notice::Micro { sequence, .. } if sequence >= number) {}
-/// # Ok(())
-/// # }
-/// ```
-pub struct Heartbeat {
-    shell: Shell<Core>,
-    log: Arc<Log>,
+/// What a node knows of the heartbeat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pulse {
+    /// The last strobe that it has; 0 before the first.
+    pub seen: u64,
+    /// From strobe to strobe.
+    pub period: Duration,
+    /// Who hears them, in the order of the tree.
+    pub members: Vec<NodeId>,
 }
 
 /// One who follows the heartbeat, from the oldest that is kept on.
@@ -79,13 +35,14 @@ pub struct Beats {
 }
 
 /// What the core has told.
-struct Log {
+pub struct Log {
     me: NodeId,
     master: NodeId,
     state: Mutex<State>,
     changed: Condvar,
 }
 
+#[derive(Default)]
 struct State {
     notices: VecDeque<Notice>,
     /// The place of the first of them; places only grow.
@@ -97,68 +54,125 @@ struct State {
     is_ended: bool,
 }
 
-/// Writes the log. When it is dropped, the shell has ended.
-struct Scribe(Arc<Log>);
-
 fn refused(why: String) -> Error {
     Error::Refused { peer: "the heartbeat".to_owned(), why }
 }
 
-impl Heartbeat {
-    /// Starts a node; the master strobes at once.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] where the configuration is out of range; those of [`Shell::start`].
-    pub fn start(setup: Setup, listener: Box<dyn Listener>, config: Config) -> Result<Heartbeat> {
-        config.check().map_err(refused)?;
-        let Config { me, master, .. } = config;
-        if setup.me != me {
-            return Err(refused(format!("{me} cannot run as {}", setup.me)));
-        }
-        let state =
-            State { notices: VecDeque::new(), first: 0, bytes: 0, dropped: 0, is_ended: false };
-        let log = Arc::new(Log { me, master, state: Mutex::new(state), changed: Condvar::new() });
-        let scribe = Scribe(log.clone());
-        let shell = Shell::start(setup, listener, |now| Core::new(config, now), scribe)?;
-        Ok(Heartbeat { shell, log })
-    }
+/// The error of who asks a member for a heartbeat that has none.
+fn none() -> Error {
+    refused("this member was started without".to_owned())
+}
 
-    /// At the master: names members, gives an event to the next strobe, wants that one early, or
-    /// another period.
+impl Member {
+    /// At the master: gives events to the next strobe, wants that one early, or another period.
+    /// What is asked for at once leaves with one strobe, as far as it has room.
     ///
     /// # Errors
-    /// [`Error::Refused`] where it cannot be, also at a node that is not the master; those of
-    /// [`Shell::look`].
-    pub fn ask(&self, request: Request, deadline: Deadline) -> Result<()> {
-        let asked = self.shell.look(deadline, move |now, core| core.command(now, &request))?;
-        asked.map_err(refused)
+    /// [`Error::Refused`] where it cannot be, also at a member that is not the master, or has no
+    /// heartbeat; those of [`Shell::look`](crate::shell::Shell::look).
+    pub fn strobe(&self, requests: Vec<Request>, deadline: Deadline) -> Result<()> {
+        if requests.iter().any(|request| matches!(request, Request::Members { .. })) {
+            return Err(refused("its members are the global memory's".to_owned()));
+        }
+        self.heartbeat(deadline, move |now, core| {
+            // An early strobe leaves when it is asked for.
+            let (early, others): (Vec<_>, Vec<_>) =
+                requests.iter().partition(|request| **request == Request::Early);
+            let mut all = others.into_iter().chain(early);
+            all.try_for_each(|request| core.command(now, request))
+        })?
+        .map_err(refused)
     }
 
     /// At the master: who is late or lost.
     ///
     /// # Errors
-    /// [`Error::Refused`] where this node is not the master; those of [`Shell::look`].
+    /// As [`Member::strobe`].
     pub fn late(&self, deadline: Deadline) -> Result<Vec<Behind>> {
-        let Log { me, master, .. } = *self.log;
+        let Log { me, master, .. } = **self.log().ok_or_else(none)?;
         if me != master {
             return Err(refused(format!("{master} knows who is late, not {me}")));
         }
-        self.shell.look(deadline, |_, core| core.late().collect())
+        self.heartbeat(deadline, |_, core| core.late().collect())
     }
 
-    /// Who takes part, as far as this node knows.
+    /// The heartbeat, as far as this node knows.
     ///
     /// # Errors
-    /// As [`Shell::look`].
-    pub fn members(&self, deadline: Deadline) -> Result<Vec<NodeId>> {
-        self.shell.look(deadline, |_, core| core.members().to_vec())
+    /// [`Error::Refused`] where this member has none; those of
+    /// [`Shell::look`](crate::shell::Shell::look).
+    pub fn pulse(&self, deadline: Deadline) -> Result<Pulse> {
+        self.heartbeat(deadline, |_, core| Pulse {
+            seen: core.seen(),
+            period: core.period(),
+            members: core.members().to_vec(),
+        })
     }
 
-    /// Follows all that this node sees of it: strobes, micro-heartbeats, and at the master who is
-    /// late.
-    pub fn beats(&self) -> Beats {
-        let place = self.log.lock().first;
-        Beats { log: self.log.clone(), place, seen: 0 }
+    /// Follows all that this node sees of the heartbeat: strobes, micro-heartbeats, and at the
+    /// master who is late. None where this member has no heartbeat.
+    ///
+    /// ```
+    /// # use muster_fabric::{Address, Deadline, global::{Begin, Member, incarnation}};
+    /// # use muster_fabric::heartbeat::{self, Event, Notice, Request, USER};
+    /// # use muster_fabric::primitive::{Config, Nodes};
+    /// # use muster_fabric::{protocol::NodeId, shell::Setup, transport};
+    /// # use std::time::Duration;
+    /// # fn main() -> muster_fabric::Result<()> {
+    /// # let nodes = [NodeId(0), NodeId(1)];
+    /// # let any: Address = "tcp!127.0.0.1!0".parse()?;
+    /// # let listeners = [transport::of(&any)?.listen(&any)?, transport::of(&any)?.listen(&any)?];
+    /// # let addresses = listeners.iter().map(|listener| listener.address().clone());
+    /// # let setup = Setup {
+    /// #     me: NodeId(0),
+    /// #     service: "example".to_owned(),
+    /// #     addresses: nodes.into_iter().zip(addresses).collect(),
+    /// #     transports: transport::of,
+    /// #     patience: Duration::ZERO,
+    /// #     group: None,
+    /// # };
+    /// # let all: Nodes = nodes.into_iter().collect();
+    /// let master = NodeId(0);
+    /// let members = nodes.into_iter().zip(listeners).map(|(me, listener)| {
+    ///     let config = Config::new(me, incarnation());
+    ///     let beat = heartbeat::Config::new(me, master, incarnation());
+    ///     let (setup, begin) = (Setup { me, ..setup.clone() }, Begin::With(all.clone()));
+    ///     Member::start_over(setup, listener, config, begin, Vec::new(), Some(beat))
+    /// });
+    /// let members = members.collect::<muster_fabric::Result<Vec<Member>>>()?;
+    ///
+    /// // A node that begins hears what comes from then on.
+    /// let soon = Deadline::after(Duration::from_secs(30));
+    /// let mut beats = members[1].beats().expect("it has a heartbeat");
+    /// beats.next(soon)?;
+    ///
+    /// // All hear the same strobes in the same order, each with its events.
+    /// let event = Request::Event(Event::new(USER, b"run".to_vec()));
+    /// members[0].strobe(vec![event, Request::Early], soon)?;
+    /// let said = loop {
+    ///     let Notice::Strobe { events, .. } = beats.next(soon)? else { continue };
+    ///     if let Some(event) = events.iter().find(|event| event.kind == USER) {
+    ///         break event.bytes.to_vec();
+    ///     }
+    /// };
+    /// assert_eq!(said, b"run");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn beats(&self) -> Option<Beats> {
+        let log = self.log()?.clone();
+        let place = log.lock().first;
+        Some(Beats { log, place, seen: 0 })
+    }
+
+    /// Has something done with the heartbeat's core.
+    fn heartbeat<R: Send + 'static>(
+        &self,
+        deadline: Deadline,
+        look: impl FnOnce(Time, &mut Heartbeat) -> R + Send + 'static,
+    ) -> Result<R> {
+        self.look(deadline, |now, cores| cores.heartbeat.as_mut().map(|core| look(now, core)))?
+            .ok_or_else(none)
     }
 }
 
@@ -230,21 +244,24 @@ fn size(notice: &Notice) -> usize {
 }
 
 impl Log {
+    /// Nothing was told yet.
+    pub fn new(me: NodeId, master: NodeId) -> Log {
+        Log { me, master, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// The core has told something.
+    pub fn push(&self, notice: Notice) {
+        self.lock().push(notice);
+        self.changed.notify_all();
+    }
+
+    /// Nothing will be told any more.
+    pub fn end(&self) {
+        self.lock().is_ended = true;
+        self.changed.notify_all();
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nobody panics with it")
-    }
-}
-
-impl Handler<Core> for Scribe {
-    fn notice(&mut self, _: Time, _: &Core, notice: Notice) {
-        self.0.lock().push(notice);
-        self.0.changed.notify_all();
-    }
-}
-
-impl Drop for Scribe {
-    fn drop(&mut self) {
-        self.0.lock().is_ended = true;
-        self.0.changed.notify_all();
     }
 }

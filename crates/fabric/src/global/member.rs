@@ -8,8 +8,11 @@
 //! an error: done at all nodes or at none, but nobody here knows which.
 
 use super::board::{self, Board, Membership};
+use super::cores::{Cores, Told};
+use super::heartbeat::Log;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
+use crate::heartbeat::{self, Heartbeat};
 use crate::primitive::{Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request};
 use crate::protocol::{NodeId, Payload, Time};
 use crate::region::{Region, Rights};
@@ -71,11 +74,13 @@ type Ending = std::result::Result<Outcome, Refusal>;
 /// # }
 /// ```
 pub struct Member {
-    shell: Shell<Core>,
+    shell: Shell<Cores>,
     shared: Arc<Shared>,
     tickets: AtomicU64,
     is_master: bool,
     variables: u32,
+    /// What the heartbeat tells, where there is one.
+    log: Option<Arc<Log>>,
 }
 
 /// How a member begins.
@@ -118,7 +123,7 @@ pub struct Transfer(Asked);
 #[derive(Debug)]
 struct Asked {
     told: Receiver<Ending>,
-    hand: Hand<Core>,
+    hand: Hand<Cores>,
     node: NodeId,
     set: Nodes,
     what: &'static str,
@@ -127,6 +132,7 @@ struct Asked {
 /// Takes the core's notices. When it is dropped, the shell has ended.
 struct Desk {
     shared: Arc<Shared>,
+    log: Option<Arc<Log>>,
     /// What the board says.
     until: Option<Time>,
 }
@@ -182,36 +188,62 @@ impl Member {
     ) -> Result<Member> {
         let size = |size: &u64| usize::try_from(*size).expect("a region fits into memory");
         let regions = config.regions.iter().map(|s| Region::new(size(s), Rights::ALL)).collect();
-        Member::start_over(setup, listener, config, begin, regions)
+        Member::start_over(setup, listener, config, begin, regions, None)
     }
 
     /// Starts a member whose regions are over memory of the user's choice, as a file that is
     /// received straight to its place; the sizes in `config` are theirs. What is written there is
     /// written by the shell, which waits for it.
     ///
+    /// With a heartbeat, of which all members have one or none: the master of the one is that of
+    /// the other, and so are the members ([`Member::beats`]).
+    ///
     /// # Errors
-    /// As [`Member::start`].
+    /// As [`Member::start`]; [`Error::Refused`] for a heartbeat that is out of range.
     pub fn start_over(
         setup: Setup,
         listener: Box<dyn Listener>,
         mut config: Config,
         begin: Begin,
         regions: Vec<Region>,
+        heartbeat: Option<heartbeat::Config>,
     ) -> Result<Member> {
         begin.check(&setup, &config).map_err(board::refused)?;
+        let (me, master) = (config.node, config.master);
+        if let Some(heartbeat) = &heartbeat {
+            heartbeat.check().map_err(board::refused)?;
+            if (heartbeat.me, heartbeat.master) != (me, master) {
+                return Err(board::refused("the heartbeat is another node's, or another master's"));
+            }
+        }
+        let log = heartbeat.is_some().then(|| Arc::new(Log::new(me, master)));
         config.regions = regions.iter().map(|region| region.size() as u64).collect();
-        let board = Board::new(config.node, config.master, config.events);
+        let board = Board::new(me, master, config.events);
         let shared = Arc::new(Shared { board, regions, open: Mutex::default() });
-        let (is_master, variables) = (config.node == config.master, config.variables);
-        let desk = Desk { shared: shared.clone(), until: None };
+        let (is_master, variables) = (me == master, config.variables);
+        let desk = Desk { shared: shared.clone(), log: log.clone(), until: None };
         let core = |now| {
             let core = begin.core(config, now);
             let (epoch, members) = core.epoch();
             shared.board.open(epoch, members.clone(), &Nodes::none());
-            core
+            Cores::new(core, heartbeat.map(|config| Heartbeat::new(config, now)), is_master)
         };
         let shell = Shell::start(setup, listener, core, desk)?;
-        Ok(Member { shell, shared, tickets: AtomicU64::new(0), is_master, variables })
+        Ok(Member { shell, shared, tickets: AtomicU64::new(0), is_master, variables, log })
+    }
+
+    /// What the heartbeat tells, where there is one.
+    pub(super) fn log(&self) -> Option<&Arc<Log>> {
+        self.log.as_ref()
+    }
+
+    /// As [`Shell::look`].
+    pub(super) fn look<R: Send + 'static>(
+        &self,
+        deadline: Deadline,
+        look: impl FnOnce(Time, &mut Cores) -> R + Send + 'static,
+    ) -> Result<R> {
+        self.shell.look(deadline, look)
     }
 
     /// XFER-AND-SIGNAL: puts data into a region at all nodes of a set or at none, then signals an
@@ -306,7 +338,8 @@ impl Member {
     /// of [`Shell::look`].
     pub fn variable(&self, variable: u32, deadline: Deadline) -> Result<u64> {
         self.check_variable(variable)?;
-        let value = self.shell.look(deadline, move |now, core| core.variable(now, variable))?;
+        let value =
+            self.look(deadline, move |now, cores| cores.primitives.variable(now, variable))?;
         value.ok_or_else(|| self.shared.board.silence())
     }
 
@@ -411,7 +444,7 @@ impl Asked {
     /// longer to look than it has been waited for.
     fn late(&self, deadline: Deadline) -> Result<bool> {
         let most = deadline.waited().min(GLANCE);
-        let awaited = self.hand.glance(most, |now, core| core.awaited(now)).flatten();
+        let awaited = self.hand.glance(most, |now, cores| cores.primitives.awaited(now)).flatten();
         // Who looks is told first what there was to tell.
         if let Ok(ending) = self.told.try_recv() {
             return end(ending);
@@ -468,10 +501,8 @@ impl Shared {
     }
 }
 
-impl Handler<Core> for Desk {
-    fn notice(&mut self, now: Time, core: &Core, notice: Notice) {
-        // First: what is told may be what this node may speak of.
-        self.changed(now, core);
+impl Desk {
+    fn take(&self, notice: Notice) {
         let Shared { board, regions, .. } = &*self.shared;
         match notice {
             Notice::Delivered { region, offset, body, event, .. } => {
@@ -487,9 +518,23 @@ impl Handler<Core> for Desk {
             Notice::Written { .. } | Notice::Joined { .. } => {}
         }
     }
+}
 
-    fn changed(&mut self, _: Time, core: &Core) {
-        let until = core.current_until();
+impl Handler<Cores> for Desk {
+    fn notice(&mut self, now: Time, cores: &Cores, told: Told) {
+        // First: what is told may be what this node may speak of.
+        self.changed(now, cores);
+        match told {
+            Told::Primitives(notice) => self.take(notice),
+            Told::Heartbeat(notice) => {
+                let log = self.log.as_ref();
+                log.expect("who has a heartbeat keeps what it tells").push(notice);
+            }
+        }
+    }
+
+    fn changed(&mut self, _: Time, cores: &Cores) {
+        let until = cores.primitives.current_until();
         if until != self.until {
             self.until = until;
             self.shared.board.speak_until(until);
@@ -501,5 +546,6 @@ impl Drop for Desk {
     fn drop(&mut self) {
         self.shared.board.end();
         self.shared.lock().clear();
+        self.log.iter().for_each(|log| log.end());
     }
 }

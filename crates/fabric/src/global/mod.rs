@@ -1,12 +1,12 @@
 //! What programs use of the protocols among many nodes, over real connections.
 //!
-//! A [`Member`] has a node's part of global memory and the three primitives; a [`Heartbeat`] has
-//! the strobes. Each runs its core ([`crate::primitive`], [`crate::heartbeat`]) in a shell, takes
-//! requests from any thread, and keeps what the core tells where any thread may wait for it, with
-//! a deadline. They know nothing of each other: who wants the heartbeat's members to be global
-//! memory's waits for epochs ([`Member::wait_epoch`]) and names their members to it.
+//! A [`Member`] has a node's part of global memory, the three primitives, and, where it is wanted,
+//! the heartbeat. It runs their cores ([`crate::primitive`], [`crate::heartbeat`]) in one shell,
+//! takes requests from any thread, and keeps what the cores tell where any thread may wait for it,
+//! with a deadline.
 
 mod board;
+mod cores;
 mod heartbeat;
 mod member;
 
@@ -14,7 +14,7 @@ mod member;
 mod tests;
 
 pub use board::Membership;
-pub use heartbeat::{Beats, Heartbeat};
+pub use heartbeat::{Beats, Pulse};
 pub use member::{Begin, Member, Transfer};
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -63,10 +63,13 @@ pub struct Config {
     pub period: Duration,
     /// Micro-heartbeats of a period; 1 for none.
     pub micro: u16,
-    /// A node reports once in so many strobes.
+    /// A node reports once in so many strobes, or four times in `lateness`, whichever is rarer.
     pub report_every: u64,
-    /// A node is late when its report is so many strobes behind; at least two reports' worth.
+    /// A node is late when its report is so many strobes behind, at least two reports' worth, and
+    /// not before `lateness`.
     pub late: u64,
+    /// See `late`.
+    pub lateness: Duration,
     /// A node is worried after so many periods without a strobe, and not before `silence`.
     pub silent_periods: u32,
     /// See `silent_periods`.
@@ -88,6 +91,7 @@ impl Config {
             micro: 1,
             report_every: 32,
             late: 64,
+            lateness: Duration::ZERO,
             silent_periods: 16,
             silence: Duration::from_secs(5),
             first,
@@ -329,9 +333,18 @@ impl Heartbeat {
         self.history.push(strobe);
         self.micro = (self.rhythm.micro > 1).then(|| (now + self.part(1), 1));
         self.notices.push_back(Notice::Strobe { sequence, epoch, early, events, when: now });
-        if sequence.is_multiple_of(self.config.report_every) {
+        if sequence.is_multiple_of(self.report_every()) {
             self.report();
         }
+    }
+
+    /// How many strobes there are in a time, of those that are not early.
+    fn strobes_in(&self, time: Duration) -> u64 {
+        time.as_nanos().div_ceil(self.rhythm.period.as_nanos()) as u64
+    }
+
+    fn report_every(&self) -> u64 {
+        self.config.report_every.max(self.strobes_in(self.config.lateness / 4))
     }
 
     /// How far into the period a part begins.
@@ -371,7 +384,8 @@ impl Heartbeat {
 
     /// Tells the parent who is behind, or, as the master, the user.
     fn report(&mut self) {
-        let report = self.children.known(self.seen, self.config.late);
+        let late = self.config.late.max(self.strobes_in(self.config.lateness));
+        let report = self.children.known(self.seen, late);
         let Some(master) = &mut self.master else {
             if let Some(parent) = self.tree.parent(self.config.me) {
                 self.send(parent, &Message::Report(report));

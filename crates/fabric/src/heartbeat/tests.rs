@@ -26,6 +26,8 @@ struct Net {
     delay: fn(u64) -> u64,
     /// Which messages arrive twice.
     is_doubled: fn(u64) -> bool,
+    /// Nobody is late before.
+    lateness: Duration,
 }
 
 fn config(me: NodeId) -> Config {
@@ -35,6 +37,10 @@ fn config(me: NodeId) -> Config {
 impl Net {
     /// Nodes 0 to count - 1, all members.
     fn new(count: u32) -> Net {
+        Net::patient(count, Duration::ZERO)
+    }
+
+    fn patient(count: u32, lateness: Duration) -> Net {
         let mut net = Net {
             now: Time::default(),
             nodes: BTreeMap::new(),
@@ -43,6 +49,7 @@ impl Net {
             cut: BTreeSet::new(),
             delay: |_| 50_000,
             is_doubled: |_| false,
+            lateness,
         };
         (0..count).for_each(|node| net.start(node));
         net.members(1, 0..count);
@@ -50,7 +57,8 @@ impl Net {
     }
 
     fn start(&mut self, node: u32) {
-        let heart = Heartbeat::new(config(NodeId(node)), self.now);
+        let config = Config { lateness: self.lateness, ..config(NodeId(node)) };
+        let heart = Heartbeat::new(config, self.now);
         let node =
             self.nodes.insert(NodeId(node), Node { heart, is_frozen: false, notices: Vec::new() });
         assert!(node.is_none(), "it is running");
@@ -243,6 +251,34 @@ fn a_frozen_node_is_named_and_nobody_below_it_waits_for_long() {
     assert_eq!(net.told(0, |notice| is_in_time(notice, 1)), 1);
     let members: Vec<NodeId> = (0..31).map(NodeId).collect();
     assert_eq!(net.heart(NodeId(30)).members(), members, "all are in their places again");
+}
+
+#[test]
+fn nobody_is_late_before_the_time_for_it_however_short_the_period() {
+    let mut net = Net::patient(7, Duration::from_secs(1));
+    net.run(100);
+    net.sent = 0;
+    net.run(1000);
+    // Six strobes each time, and four reports a node.
+    assert!((6000..6040).contains(&net.sent), "{} messages", net.sent);
+    net.freeze(2, true);
+    net.run(900);
+    assert_eq!(net.told(0, |notice| is_late(notice, 2)), 0);
+    net.run(700);
+    assert!(net.told(0, |notice| is_late(notice, 2)) > 0);
+    net.freeze(2, false);
+    net.run(700);
+    assert_eq!(net.told(0, |notice| is_in_time(notice, 2)), 1);
+
+    // And with a period that is as long as that, not before some strobes have passed.
+    let mut net = Net::patient(3, Duration::from_secs(1));
+    net.ask(Request::Period { period: Duration::from_secs(1), micro: 1 });
+    net.run(20_000);
+    net.freeze(2, true);
+    net.run(12_000);
+    assert_eq!(net.told(0, |notice| is_late(notice, 2)), 0);
+    net.run(20_000);
+    assert!(net.told(0, |notice| is_late(notice, 2)) > 0);
 }
 
 #[test]

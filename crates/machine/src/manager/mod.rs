@@ -8,6 +8,7 @@
 //! must survive the manager is in the [`journal`] and in each job's [`log`].
 
 mod again;
+mod beat;
 mod clusters;
 pub mod daemon;
 mod epochs;
@@ -155,10 +156,12 @@ impl Manager {
             down: Box::new(down),
         });
         manager.restore_settings();
+        manager.restore_heartbeat();
         manager.reach_clusters()?;
         restore::jobs(&manager, records);
         report::listen(&manager, memory)?;
         epochs::follow(&manager, memory)?;
+        beat::follow(&manager, memory)?;
         manager.strobe.serve(&manager, memory)?;
         Ok(manager)
     }

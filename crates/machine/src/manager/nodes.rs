@@ -9,6 +9,7 @@
 //! answers, and whoever waits for it is told so; what it runs goes on.
 
 use super::Manager;
+use super::beat::{Behind, behind};
 use super::job::Job;
 use super::overview::NodeOverview;
 use crate::launch::Order;
@@ -75,6 +76,8 @@ struct Known {
     evidence: Option<(Instant, String)>,
     /// Since when it has not answered, if its lease has ended.
     silent: Option<Instant>,
+    /// How far behind the heartbeat it was when that was last told, if it is late.
+    late: Option<Behind>,
 }
 
 /// The table.
@@ -104,6 +107,12 @@ impl Known {
             (Some(_), Some(_)) => "slow",
             (Some(_), None) => "up",
         }
+    }
+
+    /// What there is to say of it.
+    fn remark(&self) -> Option<String> {
+        let late = || self.late.filter(|_| self.link.is_some()).map(behind);
+        self.slow_for().map(silent_for).or_else(|| self.why.clone()).or_else(late)
     }
 }
 
@@ -235,6 +244,29 @@ impl Nodes {
         (silent, back)
     }
 
+    /// Takes note of who is late. Who has come to be that, and who no longer is.
+    pub(super) fn note_late(&self, late: &BTreeMap<String, Behind>) -> (Vec<String>, Vec<String>) {
+        let (mut came, mut went) = (Vec::new(), Vec::new());
+        for (name, known) in self.table().iter_mut() {
+            let now = late.get(name).copied();
+            match (std::mem::replace(&mut known.late, now), now) {
+                (None, Some(_)) => came.push(name.clone()),
+                (Some(_), None) => went.push(name.clone()),
+                _ => {}
+            }
+        }
+        (came, went)
+    }
+
+    /// Who is late, and how far, in order.
+    pub(super) fn late(&self) -> Vec<(String, Behind)> {
+        let table = self.table();
+        let late = table.iter().filter_map(|(name, known)| Some((name.clone(), known.late?)));
+        let mut late: Vec<(String, Behind)> = late.collect();
+        late.sort_by_key(|(name, _)| order(name));
+        late
+    }
+
     /// What the nodes are reached by.
     pub(super) fn transport(&self) -> &'static str {
         let table = self.table();
@@ -258,7 +290,7 @@ impl Nodes {
                 "arch": known.link.as_ref().map(|link| link.arch.clone()),
                 "host": id_of(&name).and_then(|node| roster.host(node)),
                 "since": known.since,
-                "why": known.slow_for().map(silent_for).or_else(|| known.why.clone()),
+                "why": known.remark(),
                 "drained": drained.get(&name),
                 "losses": known.losses,
             }))
@@ -283,7 +315,7 @@ impl Nodes {
             .map(|(name, known)| NodeOverview {
                 name: name.clone(),
                 state: known.state().to_owned(),
-                why: known.slow_for().map(silent_for).or_else(|| known.why.clone()),
+                why: known.remark(),
                 drained: drained.get(name).cloned(),
                 ..NodeOverview::default()
             })

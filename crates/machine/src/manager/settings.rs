@@ -22,6 +22,8 @@ use std::{fs, io};
 pub(super) struct Values {
     /// As [`Config`] reads it; empty is the default.
     pub(super) scheduler: String,
+    /// The heartbeat's period, if it was set.
+    pub(super) heartbeat: Option<String>,
     /// Nodes that get no jobs, and why.
     pub(super) drained: BTreeMap<String, String>,
     pub(super) partitions: BTreeMap<String, Partition>,

@@ -9,17 +9,18 @@
 //! The slice is as long as the machine needs that needs the longest ([`least_slice`]): its nodes
 //! tell when they join. One that comes or goes may change it.
 //!
-//! With more than one machine the table is repeated every second, for their clocks drift apart
-//! ([`crate::strober`]).
+//! With more than one machine a strobe of the heartbeat tells them every second how far the
+//! rotation is, for their clocks drift apart ([`crate::strober`]).
 
 use super::nodes::Link;
 use super::{Manager, Nodes};
 use crate::launch::Order;
 use crate::memory::{Memory, STROBE, id_of};
 use crate::slots::Slots;
-use crate::strober::{Table, least_slice};
+use crate::strober::{Phase, Table, least_slice};
 use muster_base::limits::SLICE_MIN;
 use muster_fabric::Deadline;
+use muster_fabric::heartbeat::{Event, Request};
 use muster_fabric::primitive::Nodes as Set;
 use std::collections::BTreeMap;
 use std::io;
@@ -36,8 +37,8 @@ const LOOK: Duration = Duration::from_micros(300);
 /// The pauses before a table is sent once more that has not arrived: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// The pause before a table is repeated for the sake of the machines' clocks.
-const REPEAT: Duration = Duration::from_secs(1);
+/// The pause before machines are told again how far the rotation is.
+const IN_STEP: Duration = Duration::from_secs(1);
 
 /// How long a launch waits for the strobers: a strober that is dead stops nobody.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -64,8 +65,10 @@ struct State {
     number: u32,
     /// The number that all strobers have.
     taken: u32,
-    /// When it is to be repeated.
+    /// When it is to be sent again, whoever has it.
     due: Option<Instant>,
+    /// When the machines are to be told how far it is.
+    step: Option<Instant>,
     is_over: bool,
 }
 
@@ -172,18 +175,24 @@ impl Shared {
         self.state.lock().expect("no holder panics")
     }
 
-    /// The next table to send, waited for; none at the end.
-    fn next(&self) -> Option<(u32, Slots)> {
+    /// What is to be done next, waited for; none at the end.
+    fn next(&self) -> Option<Task> {
         let mut state = self.lock();
         loop {
-            let left = state.due.map(|due| due.saturating_duration_since(Instant::now()));
+            let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= Instant::now());
             if state.is_over {
                 return None;
             }
-            if state.number > state.taken || left == Some(Duration::ZERO) {
-                state.due = None;
-                return Some((state.number, state.slots.clone()));
+            if state.number > state.taken || is_due(state.due) {
+                (state.due, state.step) = (None, None);
+                return Some(Task::Send(state.number, state.slots.clone()));
             }
+            if is_due(state.step) {
+                state.step = None;
+                return Some(Task::KeepStep(state.number, state.slots.cycle()));
+            }
+            let until = state.due.into_iter().chain(state.step).min();
+            let left = until.map(|at| at.saturating_duration_since(Instant::now()));
             state = match left {
                 Some(left) => self.changed.wait_timeout(state, left).expect("no holder panics").0,
                 None => self.changed.wait(state).expect("no holder panics"),
@@ -201,10 +210,19 @@ impl Shared {
         };
         state.taken = state.taken.max(number);
         if machines > 1 && state.slots.slots.len() > 1 {
-            state.due.get_or_insert_with(|| Instant::now() + REPEAT);
+            state.step.get_or_insert_with(|| Instant::now() + IN_STEP);
         }
         self.changed.notify_all();
     }
+}
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+enum Task {
+    /// To send the table of this number.
+    Send(u32, Slots),
+    /// To tell how far it is, with a cycle of that length.
+    KeepStep(u32, Duration),
 }
 
 /// Who tells the strobers.
@@ -217,14 +235,18 @@ struct Teller {
 impl Teller {
     fn run(&self) {
         let mut pause = PAUSES.0;
-        while let Some((number, slots)) = self.shared.next() {
+        while let Some(task) = self.shared.next() {
             let Some(manager) = self.manager.upgrade() else { return };
             let speakers = manager.nodes.one_of_each_machine();
             drop(manager);
             let there = self.memory.members_of(&speakers);
             // A machine whose speaker is away for a moment would keep its old table.
             let is_whole = there.iter().count() == speakers.iter().count();
-            let is_taken = !there.is_empty() && self.tell(&there, number, &slots) && is_whole;
+            let (number, is_told) = match task {
+                Task::Send(number, slots) => (number, self.tell(&there, number, &slots)),
+                Task::KeepStep(number, cycle) => (number, self.keep_step(&there, number, cycle)),
+            };
+            let is_taken = !there.is_empty() && is_told && is_whole;
             self.shared.sent(number, is_taken.then(|| there.iter().count()));
             if is_taken {
                 pause = PAUSES.0;
@@ -235,12 +257,31 @@ impl Teller {
         }
     }
 
+    /// How far into a rotation with such a cycle it is now.
+    fn phase(&self, cycle: Duration) -> Duration {
+        let phase = self.shared.start.elapsed().as_nanos() % cycle.as_nanos().max(1);
+        Duration::from_nanos(u64::try_from(phase).unwrap_or(0))
+    }
+
+    /// Has a strobe say how far the rotation is, if all of these nodes' strobers have the table.
+    fn keep_step(&self, nodes: &Set, number: u32, cycle: Duration) -> bool {
+        let term = self.memory.term();
+        let stamp = u64::from(term) << 32 | u64::from(number);
+        if !matches!(
+            self.memory.is_at_least(nodes, (STROBE, stamp), Deadline::after(TAKEN)),
+            Ok(true)
+        ) {
+            return false;
+        }
+        let phase = Phase { stamp, phase: self.phase(cycle) };
+        let event = serde_json::to_vec(&phase).expect("a phase is always JSON");
+        let requests = vec![Request::Event(Event::new(Phase::EVENT, event)), Request::Early];
+        self.memory.strobe(requests, Deadline::after(TAKEN)).is_ok()
+    }
+
     /// Sends a table; true if all of these nodes' strobers have it.
     fn tell(&self, nodes: &Set, number: u32, slots: &Slots) -> bool {
-        let cycle = slots.cycle().as_nanos().max(1);
-        let phase = self.shared.start.elapsed().as_nanos() % cycle;
-        let phase = Duration::from_nanos(u64::try_from(phase).unwrap_or(0));
-        let term = self.memory.term();
+        let (term, phase) = (self.memory.term(), self.phase(slots.cycle()));
         let table = Table { term, number, phase, slots: slots.clone() };
         let stamp = table.stamp();
         let until = Instant::now() + TAKEN;
@@ -309,19 +350,24 @@ mod tests {
 
     #[test]
     fn a_repetition_that_does_not_arrive_is_made_up_for() {
-        let slots = vec![vec![1], vec![2]];
-        let slots = Slots { slice: REPEAT, slots };
-        let state = State { slots, number: 3, taken: 3, ..State::default() };
+        let slots = Slots { slice: IN_STEP, slots: vec![vec![1], vec![2]] };
+        let state = State { slots: slots.clone(), number: 3, taken: 3, ..State::default() };
         let (state, changed) = (Mutex::new(state), Condvar::new());
         let shared = Shared { state, changed, start: Instant::now() };
-        let is_due = || shared.lock().due.is_some_and(|due| due <= Instant::now());
+        let send = || Some(Task::Send(3, slots.clone()));
         shared.lock().due = Some(Instant::now());
-        assert_eq!(shared.next().map(|(number, _)| number), Some(3));
+        assert_eq!(shared.next(), send());
         shared.sent(3, None);
-        assert!(is_due());
-        assert!(shared.next().is_some());
+        assert_eq!(shared.next(), send());
         shared.sent(3, Some(2));
-        assert!(!is_due() && shared.lock().due.is_some(), "the next one is due in a while");
+        let step = shared.lock().step.take();
+        assert!(step.is_some_and(|step| step > Instant::now()), "in a while");
+        assert_eq!(shared.lock().due, None);
+        // A machine that has lost its table when it is to keep in step gets it again.
+        shared.lock().step = Some(Instant::now());
+        assert_eq!(shared.next(), Some(Task::KeepStep(3, IN_STEP * 2)));
+        shared.sent(3, None);
+        assert_eq!(shared.next(), send());
     }
 
     #[test]

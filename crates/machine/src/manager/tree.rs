@@ -36,11 +36,12 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
     let scope = Scope::whole(manager);
     let ctl = weak.clone();
     let (scheduler, slots, partitions) = (weak.clone(), weak.clone(), weak.clone());
-    let counted = weak.clone();
+    let (counted, heartbeat) = (weak.clone(), weak.clone());
     let mut files = shown(&scope);
     files.extend([
         ("ctl", control::file(0o660, move || RootCtl(ctl.clone())).entry()),
         ("scheduler", control::file(0o660, move || SchedulerCtl(scheduler.clone())).entry()),
+        ("heartbeat", control::file(0o660, move || HeartbeatCtl(heartbeat.clone())).entry()),
         ("slots", control::file(0o660, move || SlotTable(slots.clone())).entry()),
         ("partitions", control::file(0o660, move || PartitionsCtl(partitions.clone())).entry()),
         ("images", image::tree::directory(&manager.images)),
@@ -482,6 +483,19 @@ impl Commands for SchedulerCtl {
     fn status(&self) -> String {
         let manager = self.0.upgrade();
         manager.map_or_else(String::new, |manager| manager.queue.scheduler() + "\n")
+    }
+}
+
+/// `heartbeat`: how it beats, and who is late.
+struct HeartbeatCtl(Weak<Manager>);
+
+impl Commands for HeartbeatCtl {
+    fn obey(&self, line: &str) -> Result<()> {
+        upgrade(&self.0)?.set_heartbeat(line)
+    }
+
+    fn status(&self) -> String {
+        self.0.upgrade().map_or_else(String::new, |manager| manager.heartbeat())
     }
 }
 

@@ -4,7 +4,7 @@ use super::gateway::Desk;
 use super::orders::Orders;
 use super::processor::Processor;
 use super::vote::Booth;
-use super::{Node, Setup, tree};
+use super::{Node, Setup, beat, tree};
 use crate::descriptors;
 use crate::keeper::{Directory, Presence};
 use crate::line::{self, Door};
@@ -63,6 +63,7 @@ pub fn run(directory: &Path, name: &str, processor: Processor) -> io::Result<()>
     let memory = Arc::new(Memory::join(&roster, name)?);
     let booth = Booth::open(&node, &memory)?;
     let orders = Orders::serve(&node, &memory)?;
+    beat::follow(&node, &memory)?;
     let server = Arc::new(Server::start(&Arc::new(tree::of(&node)), 1, same_user)?);
     let others = Desk::others(&node);
     let door = Door::open_also(&listening(address.clone()), server.clone(), others)?;

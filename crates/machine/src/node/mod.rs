@@ -8,6 +8,7 @@
 //! [`Lane`]: crate::files::lane::Lane
 
 mod account;
+mod beat;
 mod binding;
 pub mod cgroup;
 mod ctl;
@@ -29,6 +30,7 @@ mod vote;
 mod watch;
 
 use crate::files::text::Text;
+use crate::memory::Memory;
 use crate::roster::Roster;
 use crate::strober::place::Place;
 pub(crate) use ctl::signal;
@@ -40,7 +42,7 @@ use processor::Processor;
 use session::Session;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak, mpsc};
 use std::time::Instant;
 use tree::Files;
 use watch::Watch;
@@ -94,6 +96,8 @@ pub struct Node {
     /// Where sessions get control groups; the reason if nowhere.
     cgroups: std::result::Result<cgroup::Hierarchy, cgroup::Unavailable>,
     sessions: Mutex<Table>,
+    /// This node's part of the global memory, once it takes part.
+    memory: OnceLock<Weak<Memory>>,
     /// Set once, right after construction: files refer to the node.
     files: OnceLock<tree::RootFiles>,
 }
@@ -135,6 +139,7 @@ impl Node {
             spawner,
             cgroups,
             sessions: Mutex::default(),
+            memory: OnceLock::new(),
             files: OnceLock::new(),
             setup,
         });

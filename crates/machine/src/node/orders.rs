@@ -28,7 +28,7 @@ use std::time::Duration;
 const REPORT: Duration = Duration::from_secs(5);
 
 /// How long the strober may take to answer.
-const TOLD: Duration = Duration::from_millis(100);
+pub(super) const TOLD: Duration = Duration::from_millis(100);
 
 /// The pause before a report is sent once more, as when the manager is being started again.
 const PAUSE: Duration = Duration::from_millis(50);

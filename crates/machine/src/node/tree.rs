@@ -2,7 +2,7 @@
 
 use super::ctl::{RootCtl, SessionCtl};
 use super::session::{Phase, Presence, Session};
-use super::{Node, account, facts};
+use super::{Node, account, beat, facts};
 use crate::files::control;
 use crate::files::feed::Feed;
 use crate::files::lane::Lane;
@@ -99,6 +99,7 @@ impl RootFiles {
             ("mem", told(0o444, |_| facts::memory())),
             ("load", told(0o444, |_| facts::load())),
             ("uptime", told(0o444, |node| format!("{}\n", node.started.elapsed().as_secs()))),
+            ("heartbeat", heartbeat_file(&weak)),
             ("strobe", strobe_file(&weak)),
             ("version", told(0o444, |_| format!("{}\n", env!("CARGO_PKG_VERSION")))),
         ])
@@ -124,6 +125,12 @@ fn procs(node: &Node) -> String {
         format!("{} {pid} {state} {}\n", session.number, command.lines().next().unwrap_or(""))
     };
     node.all_sessions().iter().map(line).collect()
+}
+
+/// `heartbeat`: what this node knows of it.
+fn heartbeat_file(node: &Weak<Node>) -> Entry {
+    let node = node.clone();
+    File::text(0o444, move || beat::pulse(&*node.upgrade().ok_or_else(ending)?)).entry()
 }
 
 /// `strobe`: what the strober of this machine tells of itself. It is asked each time.

@@ -3,7 +3,7 @@
 use super::hands::Hands;
 use super::place::Place;
 use super::turns::Turns;
-use super::{Status, Table, kept, socket, sys};
+use super::{Status, Table, Told, kept, socket, sys};
 use crate::keeper::{Directory, Presence};
 use muster_base::limits::LETTER_MAX;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -105,10 +105,10 @@ impl Strober {
             let text = serde_json::to_vec(&table)?;
             // One that is killed here leaves a whole table.
             let draft = self.kept.with_extension("new");
-            // On a full disk one that is started again waits for the manager to repeat it.
+            // On a full disk one that is started again waits until the manager sends it again.
             let _ = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &self.kept));
         }
-        self.turns.take(table).map(drop)
+        self.turns.take(table)
     }
 
     /// Somebody wants to say something.
@@ -124,7 +124,8 @@ impl Strober {
         }
     }
 
-    /// Hears what an asker says: a line with a table, or an empty one. Both are answered alike.
+    /// Hears what an asker says: a line with a table or a phase, or an empty one. All are answered
+    /// alike.
     fn hear(&mut self, at: usize) -> io::Result<()> {
         let asker = &mut self.askers[at];
         let is_whole = match asker.read() {
@@ -136,8 +137,10 @@ impl Strober {
             return Ok(());
         }
         let Some(mut asker) = self.askers.remove(at) else { return Ok(()) };
-        if let Ok(table) = serde_json::from_slice(&asker.said) {
-            self.take(table)?;
+        match serde_json::from_slice(&asker.said) {
+            Ok(Told::Table(table)) => self.take(table)?,
+            Ok(Told::Phase(phase)) => self.turns.keep_step(&phase)?,
+            Err(_) => {}
         }
         let mut answer = serde_json::to_vec(&self.status())?;
         answer.push(b'\n');

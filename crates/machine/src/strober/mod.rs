@@ -12,10 +12,10 @@
 //! A [`Table`] says which jobs are in which slot, how long a slice is, and how far into the
 //! rotation the manager was when it sent it. The strober takes the moment of its arrival for that
 //! moment, so strobers of different machines are in phase up to the difference of two deliveries,
-//! whatever their clocks say; between tables each goes by its own monotonic clock. Where there is
-//! more than one machine the manager repeats the table every second; what comes late then is not
-//! believed ([`rotation`]). A table has a stamp, and older ones are not heeded, so several nodes
-//! may tell the same strober.
+//! whatever their clocks say; from then on each goes by its own monotonic clock. Where there is
+//! more than one machine a strobe of the heartbeat has all of them say again, every second, how far
+//! the manager is ([`Phase`]); what comes late then is not believed ([`rotation`]). A table has a
+//! stamp, and older ones are not heeded, so several nodes may tell the same strober.
 //!
 //! Turns are counted from the rotation's start: a strobe that came late, or not at all, shifts none
 //! after it. Missed ones are counted, and shown by a node's file `strobe`.
@@ -67,6 +67,7 @@ mod turns;
 use crate::keeper::Directory;
 use crate::slots::Slots;
 use muster_base::limits::{SLICE_MIN, SLICE_MIN_SHARED};
+use muster_fabric::heartbeat::USER;
 use place::Place;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
@@ -94,6 +95,28 @@ impl Table {
     pub fn stamp(&self) -> u64 {
         u64::from(self.term) << 32 | u64::from(self.number)
     }
+}
+
+/// How far into the rotation of a table the manager is: an event of the heartbeat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// The table's.
+    pub stamp: u64,
+    /// As in the table, when the strobe left.
+    pub phase: Duration,
+}
+
+impl Phase {
+    /// The event's kind; it is JSON.
+    pub const EVENT: u32 = USER;
+}
+
+/// What a strober is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Told {
+    Table(Table),
+    Phase(Phase),
 }
 
 /// What a strober tells of itself.
@@ -143,8 +166,17 @@ fn kept(directory: &Path) -> PathBuf {
 /// # Errors
 /// When it does not answer.
 pub fn tell(directory: &Path, table: &Table, patience: Duration) -> io::Result<bool> {
-    let line = serde_json::to_string(table).expect("a table is always JSON");
-    Ok(converse(directory, &line, patience)?.stamp >= table.stamp())
+    let told = Told::Table(table.clone());
+    Ok(converse(directory, Some(&told), patience)?.stamp >= table.stamp())
+}
+
+/// Has it keep in step with the manager; false if it lacks the table.
+///
+/// # Errors
+/// When it does not answer.
+pub fn keep_step(directory: &Path, phase: &Phase, patience: Duration) -> io::Result<bool> {
+    let told = Told::Phase(phase.clone());
+    Ok(converse(directory, Some(&told), patience)?.stamp >= phase.stamp)
 }
 
 /// Asks it how it is.
@@ -152,11 +184,13 @@ pub fn tell(directory: &Path, table: &Table, patience: Duration) -> io::Result<b
 /// # Errors
 /// When it does not answer.
 pub fn ask(directory: &Path, patience: Duration) -> io::Result<Status> {
-    converse(directory, "", patience)
+    converse(directory, None, patience)
 }
 
 /// One line there, one back.
-fn converse(directory: &Path, line: &str, patience: Duration) -> io::Result<Status> {
+fn converse(directory: &Path, told: Option<&Told>, patience: Duration) -> io::Result<Status> {
+    let line = told.map(|told| serde_json::to_string(told).expect("it is always JSON"));
+    let line = line.unwrap_or_default();
     let mut stream = UnixStream::connect(socket(directory))?;
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;

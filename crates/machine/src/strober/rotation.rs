@@ -1,13 +1,13 @@
 //! Whose turn it is at what time: arithmetic, without a clock or a process.
 
-use super::Table;
+use super::{Phase, Table};
 use crate::slots::Slots;
 
 /// Nanoseconds of a monotonic clock.
 pub(super) type Nanos = i64;
 
-/// How far a table that is repeated may set the rotation back: delays of deliveries make it seem
-/// late, and two clocks drift apart by less than that in the second between repetitions.
+/// How far a phase that is told again may set the rotation back: delays of deliveries make it seem
+/// late, and two clocks drift apart by less than that in the second in between.
 const DRIFT: Nanos = 100_000;
 
 /// The rotation of the slots of one table.
@@ -39,21 +39,28 @@ impl Rotation {
         (self.strobes, self.missed)
     }
 
-    /// Takes a table that arrives now. False if there is a newer one.
+    /// Takes a table that arrives now. False if it has this one, or a newer one.
     pub(super) fn take(&mut self, table: Table, now: Nanos) -> bool {
         let stamp = table.stamp();
-        if stamp < self.stamp {
+        if stamp <= self.stamp {
             return false;
         }
         let start = now - nanos(table.phase);
-        if stamp == self.stamp {
-            // What is behind cannot have come too early; what seems ahead may just have come late.
-            let cycle = self.slice() * self.count();
-            let apart = (start - self.start + cycle / 2).rem_euclid(cycle) - cycle / 2;
-            self.start += apart.min(DRIFT);
-        } else {
-            (self.stamp, self.slots, self.start) = (stamp, table.slots, start);
+        (self.stamp, self.slots, self.start) = (stamp, table.slots, start);
+        self.turn = self.turn_at(now);
+        true
+    }
+
+    /// Keeps in step with a manager that is so far at this moment. False if that is another
+    /// table's.
+    pub(super) fn keep_step(&mut self, phase: &Phase, now: Nanos) -> bool {
+        if phase.stamp != self.stamp {
+            return false;
         }
+        // What is behind cannot have come too early; what seems ahead may just have come late.
+        let (start, cycle) = (now - nanos(phase.phase), self.slice() * self.count());
+        let apart = (start - self.start + cycle / 2).rem_euclid(cycle) - cycle / 2;
+        self.start += apart.min(DRIFT);
         self.turn = self.turn_at(now);
         true
     }
@@ -194,16 +201,23 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_table_that_was_delayed_hardly_moves_the_rotation() {
+    fn a_phase_that_was_delayed_hardly_moves_the_rotation() {
         let mut rotation = Rotation::default();
-        rotation.take(table(1, 0, 2), 0);
+        let first = table(1, 0, 2);
+        let stamp = first.stamp();
+        rotation.take(first, 0);
+        let mut told = |stamp, at| {
+            let told = rotation.keep_step(&Phase { stamp, phase: Duration::ZERO }, at);
+            (told, next(&rotation), rotation.slot())
+        };
         // A second later, on time, but 1.5 ms on its way.
-        rotation.take(table(1, 0, 2), 1000 * MS + 1_500_000);
-        assert_eq!(next(&rotation) % (2 * MS), DRIFT);
+        let (_, late, _) = told(stamp, 1000 * MS + 1_500_000);
+        assert_eq!(late % (2 * MS), DRIFT);
         // One that took less time than the first is right.
-        rotation.take(table(1, 0, 2), 2000 * MS - 300_000);
-        assert_eq!((next(&rotation) + 300_000) % (2 * MS), 0);
-        assert_eq!(rotation.slot(), 0);
+        let (_, early, slot) = told(stamp, 2000 * MS - 300_000);
+        assert_eq!(((early + 300_000) % (2 * MS), slot), (0, 0));
+        // Another table's says nothing of this one.
+        assert_eq!(told(stamp + 1, 2000 * MS + 500_000), (false, early, 0));
     }
 
     #[test]

@@ -12,7 +12,7 @@
 
 use super::hands::Hands;
 use super::rotation::{Nanos, Rotation};
-use super::{Table, sys};
+use super::{Phase, Table, sys};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -84,25 +84,33 @@ impl Turns {
         self.state.lock().expect("no holder panics")
     }
 
-    /// From now on turns go by this table; false if there is a newer one.
-    pub(super) fn take(&self, table: Table) -> io::Result<bool> {
+    /// From now on turns go by this table, if it is newer.
+    pub(super) fn take(&self, table: Table) -> io::Result<()> {
         let mut state = self.lock();
-        let is_new = table.stamp() > state.rotation.stamp();
-        if !state.rotation.take(table, now()) {
-            return Ok(false);
-        }
         let State { rotation, hands, .. } = &mut *state;
-        if is_new {
-            hands.take(rotation.slots());
+        if !rotation.take(table, now()) {
+            return Ok(());
         }
-        hands.turn(rotation.slot());
+        hands.take(rotation.slots());
+        self.set_out(&mut state)
+    }
+
+    /// Turns begin when the manager's do, if they go by the same table.
+    pub(super) fn keep_step(&self, phase: &Phase) -> io::Result<()> {
+        let mut state = self.lock();
+        if state.rotation.keep_step(phase, now()) { self.set_out(&mut state) } else { Ok(()) }
+    }
+
+    /// Begins the turn that it is time for.
+    fn set_out(&self, state: &mut State) -> io::Result<()> {
+        state.hands.turn(state.rotation.slot());
         // A timer goes off on the processor where it is set: each thread sets its own.
         let at_once = Itimerspec { it_interval: timespec(0), it_value: timespec(1) };
         for timers in &self.timers {
             timerfd_settime(&timers[0], TimerfdTimerFlags::ABSTIME, &at_once)?;
         }
         state.set.fill([None; TIMERS]);
-        Ok(true)
+        Ok(())
     }
 
     /// Lets everything go, for good.

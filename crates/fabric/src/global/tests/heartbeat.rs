@@ -1,45 +1,76 @@
-//! The heartbeat's facade: who asks for what cannot be, and who follows too slowly.
+//! A member's heartbeat: who asks for what cannot be, and who follows too slowly.
 
 use super::*;
-use crate::heartbeat::{Config, Event, Notice, Request, USER};
+use crate::heartbeat::{self, Event, Notice, Request, USER};
+use crate::transport::Listener;
 use muster_base::limits;
 
-fn config(me: u32) -> Config {
+fn beat(me: u32) -> heartbeat::Config {
     let period = Duration::from_millis(2);
-    let config = Config::new(NodeId(me), NodeId(0), incarnation());
-    Config { arity: 2, period, report_every: 8, late: 16, ..config }
+    let config = heartbeat::Config::new(NodeId(me), NodeId(0), incarnation());
+    heartbeat::Config { arity: 2, period, report_every: 8, late: 16, ..config }
+}
+
+/// One of so many, with a heartbeat or without.
+fn start(
+    place: &Place,
+    listener: Box<dyn Listener>,
+    (me, count): (u32, u32),
+    beat: Option<heartbeat::Config>,
+) -> Result<Member> {
+    let me = NodeId(me);
+    let begin = Begin::With(Nodes::range(0..=count - 1));
+    let setup = place.setup(me, "primitives");
+    Member::start_over(setup, listener, Config::new(me, incarnation()), begin, Vec::new(), beat)
 }
 
 #[test]
 fn what_the_master_cannot_do_is_refused_to_who_asks() {
     let mut place = Place::unix();
-    let mut listeners = place.listen(3);
-    let mut start = |node: u32| {
-        let setup = place.setup(NodeId(node), "heartbeat");
-        Heartbeat::start(setup, listeners.remove(0), config(node))
-    };
-    let (master, node) = (start(0).expect("it starts"), start(1).expect("it starts"));
+    let mut listeners = place.listen(4);
+    let mut start = |me, beat| start(&place, listeners.remove(0), (me, 3), beat);
+    let (master, node) = (start(0, Some(beat(0))), start(1, Some(beat(1))));
+    let (master, node) = (master.expect("it starts"), node.expect("it starts"));
     let large = Event::new(USER, vec![0; limits::EVENT_MAX + 1]);
     let cases = [
         (&node, Request::Early, "node 0 is the master, not node 1"),
         (&master, Request::Period { period: Duration::ZERO, micro: 1 }, "a period of 0 ns"),
         (&master, Request::Event(large), "an event has"),
         (&master, Request::Event(Event::new(USER - 1, vec![])), "kinds of users' events"),
+        (&master, Request::Members { epoch: 9, members: vec![] }, "are the global memory's"),
     ];
-    for (heartbeat, request, why) in cases {
-        let error = heartbeat.ask(request, soon()).expect_err("it is refused");
+    let refused = |error: Error, why: &str| {
         assert!(matches!(error, Error::Refused { .. }) && error.to_string().contains(why));
+    };
+    for (member, request, why) in cases {
+        refused(member.strobe(vec![request], soon()).expect_err("it is refused"), why);
     }
-    assert!(matches!(node.late(soon()), Err(Error::Refused { .. })));
+    refused(node.late(soon()).expect_err("it does not know"), "node 0 knows who is late");
     assert_eq!(master.late(soon()).expect("it knows"), []);
 
-    // A heartbeat that is none, and who follows one that has ended.
-    let listener = listeners.remove(0);
-    let config = Config { arity: 0, ..config(2) };
-    let refused = Heartbeat::start(place.setup(NodeId(2), "heartbeat"), listener, config);
-    assert!(matches!(refused.err(), Some(Error::Refused { .. })));
-    let mut beats = node.beats();
-    drop(node);
+    // A heartbeat that is none, one of somebody else, and none at all.
+    let none = heartbeat::Config { arity: 0, ..beat(2) };
+    refused(start(2, Some(none)).err().expect("it is none"), "0 children");
+    let last = start(2, Some(beat(1)));
+    refused(last.err().expect("it is node 1's"), "the heartbeat is another node's");
+}
+
+#[test]
+fn a_member_without_a_heartbeat_says_so_and_one_that_ends_has_its_followers_end() {
+    let mut place = Place::unix();
+    let mut listeners = place.listen(2);
+    let with = start(&place, listeners.remove(0), (0, 2), Some(beat(0))).expect("it starts");
+    let without = start(&place, listeners.remove(0), (1, 2), None).expect("it starts");
+    assert!(without.beats().is_none());
+    for error in [
+        without.late(soon()).expect_err("it has none"),
+        without.pulse(soon()).expect_err("it has none"),
+        without.strobe(vec![Request::Early], soon()).expect_err("it has none"),
+    ] {
+        assert!(error.to_string().contains("was started without"), "{error}");
+    }
+    let mut beats = with.beats().expect("it has");
+    drop(with);
     assert!(matches!(fails(|| beats.next(soon())), Error::Closed { .. }));
 }
 
@@ -47,11 +78,10 @@ fn what_the_master_cannot_do_is_refused_to_who_asks() {
 fn who_follows_too_slowly_is_told_what_it_has_missed() {
     let mut place = Place::unix();
     let listener = place.listen(1).remove(0);
-    let config = Config { period: Duration::from_micros(300), ..config(0) };
+    let config = heartbeat::Config { period: Duration::from_micros(300), ..beat(0) };
     let first = config.first;
-    let setup = place.setup(NodeId(0), "heartbeat");
-    let heartbeat = Heartbeat::start(setup, listener, config).expect("it starts");
-    let (mut quick, mut slow) = (heartbeat.beats(), heartbeat.beats());
+    let member = start(&place, listener, (0, 1), Some(config)).expect("it starts");
+    let [mut quick, mut slow] = [(); 2].map(|()| member.beats().expect("it has"));
     let strobe = |notice| match notice {
         Notice::Strobe { sequence, .. } => sequence,
         other => panic!("{other:?}"),

@@ -4,6 +4,7 @@ use super::*;
 use crate::address::Address;
 use crate::heartbeat::{self, Event, Notice, Request, USER, Why};
 use crate::protocol::Payload;
+use crate::region::{Region, Rights};
 use crate::shell::multicast::Group;
 use crate::transport::{self, Listener};
 use rustix::process::{Pid, Signal, kill_process};
@@ -21,6 +22,9 @@ const DIR: &str = "MUSTER_TEST_GLOBAL_DIR";
 const NODE: &str = "MUSTER_TEST_GLOBAL_NODE";
 /// What it does.
 const ROLE: &str = "MUSTER_TEST_GLOBAL_ROLE";
+
+/// How the role of one ends that has a heartbeat.
+const BEATS: &str = " and beat";
 
 /// The port of its multicast group, if it has one.
 const PORT: &str = "MUSTER_TEST_GLOBAL_PORT";
@@ -92,11 +96,11 @@ impl Drop for Process {
     }
 }
 
-fn meet(dir: &Path, node: u32, service: &str) -> (Setup, Box<dyn Listener>) {
+fn meet(dir: &Path, node: u32) -> (Setup, Box<dyn Listener>) {
     let address = |node: u32| Address::Unix(dir.join(node.to_string()));
     let setup = Setup {
         me: NodeId(node),
-        service: service.to_owned(),
+        service: "global".to_owned(),
         addresses: (0..COUNT).map(|node| (NodeId(node), address(node))).collect(),
         transports: transport::of,
         patience: Duration::ZERO,
@@ -114,26 +118,27 @@ fn member(dir: &Path, node: u32, begin: Begin) -> Member {
 
 /// One that is in a multicast group.
 fn member_of(dir: &Path, group: Option<Group>, node: u32, begin: Begin) -> Member {
-    let (setup, listener) = meet(dir, node, "primitives");
+    let (setup, listener) = meet(dir, node);
     let setup = Setup { group, ..setup };
-    let me = NodeId(node);
-    let (beat, regions) = (Duration::from_millis(50), vec![1 << 20]);
-    let lease = Duration::from_secs(60);
-    let config = Config { lease, beat, regions, ..Config::new(me, incarnation()) };
+    let config = config_of(node);
     Member::start(setup, listener, config, begin).expect("a member starts")
 }
 
-fn strober(dir: &Path, node: u32) -> Heartbeat {
-    let (setup, listener) = meet(dir, node, "heartbeat");
+fn config_of(node: u32) -> Config {
+    let (beat, regions) = (Duration::from_millis(50), vec![1 << 20]);
+    let lease = Duration::from_secs(60);
+    Config { lease, beat, regions, ..Config::new(NodeId(node), incarnation()) }
+}
+
+/// One that has a heartbeat.
+fn strober(dir: &Path, node: u32, begin: Begin) -> Member {
+    let (setup, listener) = meet(dir, node);
     let period = Duration::from_millis(2);
-    let config = heartbeat::Config::new(NodeId(node), NodeId(0), incarnation());
-    let config = heartbeat::Config { arity: 2, period, report_every: 8, late: 16, ..config };
-    let heartbeat = Heartbeat::start(setup, listener, config).expect("it starts");
-    if node == 0 {
-        let members = (0..COUNT).map(NodeId).collect();
-        heartbeat.ask(Request::Members { epoch: 1, members }, soon()).expect("it can");
-    }
-    heartbeat
+    let beat = heartbeat::Config::new(NodeId(node), NodeId(0), incarnation());
+    let beat = heartbeat::Config { arity: 2, period, report_every: 8, late: 16, ..beat };
+    let regions = vec![Region::new(1 << 20, Rights::ALL)];
+    let member = Member::start_over(setup, listener, config_of(node), begin, regions, Some(beat));
+    member.expect("a member starts")
 }
 
 fn all() -> Nodes {
@@ -146,22 +151,27 @@ fn node() {
     let Ok(dir) = std::env::var(DIR) else { return };
     let dir = PathBuf::from(dir);
     let node = std::env::var(NODE).expect("it was set").parse().expect("a number");
-    let begin = match std::env::var(ROLE).expect("it was set").as_str() {
-        "with" => Some(Begin::With(all())),
-        "join" => Some(Begin::Join),
-        "again" => Some(Begin::Again { nodes: all(), term: 2 }),
-        _ => None,
+    let role = std::env::var(ROLE).expect("it was set");
+    let (role, beats) = role.strip_suffix(BEATS).map_or((&*role, false), |role| (role, true));
+    let begin = match role {
+        "with" => Begin::With(all()),
+        "join" => Begin::Join,
+        "two" => Begin::With(Nodes::range(0..=1)),
+        "two again" => Begin::Again { nodes: Nodes::range(0..=1), term: 2 },
+        _ => Begin::Again { nodes: all(), term: 2 },
     };
     let port = std::env::var(PORT).ok().map(|port| port.parse().expect("a port"));
     let group = port.map(super::multicast::group);
-    let member = begin.map(|begin| member_of(&dir, group, node, begin));
-    let heartbeat = member.is_none().then(|| strober(&dir, node));
-    if let Some(heartbeat) = &heartbeat {
-        until(&mut heartbeat.beats(), |notice| matches!(notice, Notice::Strobe { .. }));
+    let member = match beats {
+        true => strober(&dir, node, begin),
+        false => member_of(&dir, group, node, begin),
+    };
+    if let Some(mut beats) = member.beats() {
+        until(&mut beats, |notice| matches!(notice, Notice::Strobe { .. }));
         println!("\n{UP}");
     }
     let _ = std::io::stdin().read(&mut [0]);
-    drop((member, heartbeat));
+    drop(member);
 }
 
 #[test]
@@ -310,9 +320,9 @@ fn until(beats: &mut Beats, mut is_it: impl FnMut(&Notice) -> bool) -> Notice {
 #[test]
 fn a_node_that_stops_is_named_and_so_is_one_that_dies() {
     let ground = Ground::new("late");
-    let mut child = ground.spawn(2, "beat");
-    let [zero, one] = [0, 1].map(|node| strober(&ground.dir, node));
-    let (mut beats, mut others) = (zero.beats(), one.beats());
+    let mut child = ground.spawn(2, "with and beat");
+    let [zero, one] = [0, 1].map(|node| strober(&ground.dir, node, Begin::With(all())));
+    let (mut beats, mut others) = (zero.beats().expect("it has"), one.beats().expect("it has"));
     let slow = NodeId(2);
     child.takes_part();
     let late = || {
@@ -326,11 +336,13 @@ fn a_node_that_stops_is_named_and_so_is_one_that_dies() {
     child.kill();
     until(&mut beats, |notice| matches!(notice, Notice::Lost { node } if *node == slow));
 
-    let members = vec![NodeId(0), NodeId(1)];
-    zero.ask(Request::Members { epoch: 2, members }, soon()).expect("it can");
+    // Who is no member of global memory hears no heartbeat either.
+    let before = zero.membership().epoch;
+    zero.declare_dead(slow).expect("it leads");
+    zero.wait_epoch(before, soon()).expect("it is told");
     assert_eq!(zero.late(soon()).expect("it knows"), []);
-    zero.ask(Request::Event(Event::new(USER, b"end".to_vec())), soon()).expect("it can");
-    zero.ask(Request::Early, soon()).expect("it can");
+    let end = Request::Event(Event::new(USER, b"end".to_vec()));
+    zero.strobe(vec![Request::Early, end], soon()).expect("it can");
     // The other one has heard the same all the time, and every strobe once.
     let mut last = None;
     loop {
@@ -341,7 +353,8 @@ fn a_node_that_stops_is_named_and_so_is_one_that_dies() {
         assert!(last.is_none_or(|last| last + 1 == sequence), "{sequence} after {last:?}");
         last = Some(sequence);
         if events.iter().any(|event| event.kind == USER) {
-            assert_eq!(one.members(soon()).expect("looked"), [NodeId(0), NodeId(1)]);
+            let members = one.pulse(soon()).expect("looked").members;
+            assert_eq!(members, [NodeId(0), NodeId(1)]);
             return;
         }
     }
@@ -350,13 +363,13 @@ fn a_node_that_stops_is_named_and_so_is_one_that_dies() {
 #[test]
 fn the_next_life_of_a_master_strobes_on() {
     let ground = Ground::new("strobes");
-    let master = ground.spawn(0, "beat");
-    let one = strober(&ground.dir, 1);
-    let mut beats = one.beats();
+    let master = ground.spawn(0, "two and beat");
+    let one = strober(&ground.dir, 1, Begin::With(Nodes::range(0..=1)));
+    let mut beats = one.beats().expect("it has");
     let strobe = |notice: &Notice| matches!(notice, Notice::Strobe { .. });
     until(&mut beats, strobe);
     master.kill();
-    let _master = ground.spawn(0, "beat");
+    let _master = ground.spawn(0, "two again and beat");
     let Notice::Resync { seen, sequence } =
         until(&mut beats, |notice| matches!(notice, Notice::Resync { .. }))
     else {
