@@ -53,10 +53,11 @@ pub fn measure(quick: bool, figure: Option<&Path>) -> Result<Report> {
 
 fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<Report> {
     let (mut cases, mut curves, mut missed) = (Vec::new(), Vec::new(), Vec::new());
-    let rate = rate();
+    let (rate, mut least) = (rate(), Duration::ZERO);
     for nodes in [2, 8] {
         let cluster = Cluster::up(nodes, base)?;
         let gang = Gang::new(&cluster, nodes, home);
+        least = gang.least()?;
         for (name, work) in works(nodes, rate, quick) {
             let measured = Measured::new(&gang, work, nodes, quick)?;
             cases.extend(measured.cases(name, nodes));
@@ -74,10 +75,13 @@ fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<R
         let below = format!("8 nodes on one machine of {} processors", processors());
         picture::draw(&curves, &below).save(path)?;
     }
-    let notes = vec![
+    let mut notes = vec![
         format!("strobes missed, of all so far: {}; load {}", missed.join(", "), load()),
         "Slurm's shortest slice is 5 s: it has no rows".to_owned(),
     ];
+    if least > Duration::from_micros(SLICES[0].0) {
+        notes.push(format!("turns shorter than {least:?} are not permitted here: no rows"));
+    }
     Ok(Report { bench: "gang", notes, cases })
 }
 
@@ -106,8 +110,11 @@ struct Measured {
 impl Measured {
     fn new(gang: &Gang<'_>, work: Work, nodes: usize, quick: bool) -> Result<Measured> {
         let both = [work, work];
-        let slices = if quick || nodes == 2 { &SLICES[..QUICK] } else { &SLICES[..] };
-        let slices: Vec<u64> = slices.iter().map(|(slice, ..)| *slice).collect();
+        let least = gang.least()?.as_micros();
+        let slices = SLICES.iter().map(|(slice, ..)| *slice);
+        let slices = slices.filter(|slice| u128::from(*slice) >= least);
+        let most = if quick || nodes == 2 { QUICK } else { SLICES.len() };
+        let slices: Vec<u64> = slices.take(most).collect();
         let mut measured = Measured {
             turns: slices.iter().map(|us| (*us, Samples::default(), Samples::default())).collect(),
             used: vec![Samples::default(); slices.len()],
@@ -196,12 +203,12 @@ fn mean(a: Took, b: Took) -> Took {
 
 /// `true` while a job has all nodes: it may take five slices and 20 ms.
 fn interactive(gang: &Gang<'_>, rate: f64, quick: bool) -> Result<Case> {
-    let slice = Duration::from_millis(2);
+    let slice = Duration::from_millis(2).max(gang.least()?);
     let long = Work { steps: 1_000_000, rounds: (rate * 1e-3) as u64, exchanges: false };
     let times = gang.interactive(long, slice, if quick { 10 } else { 40 })?;
     let most = 5.0 * slice.as_secs_f64() * 1e3 + 20.0;
     Ok(Case {
-        case: "true beside a job on all of 8, turns of 2 ms".to_owned(),
+        case: format!("true beside a job on all of 8, turns of {slice:?}"),
         unit: "ms",
         better: Better::Lower,
         peer: Samples(vec![most; times.len()]),

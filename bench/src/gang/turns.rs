@@ -72,6 +72,15 @@ impl<'a> Gang<'a> {
         }
     }
 
+    /// The shortest turn that the strober keeps to on this machine.
+    pub fn least(&self) -> Result<Duration> {
+        let mut command = self.cluster.command(&["cat", "/slots"]);
+        let said = command.stdout(Stdio::piped()).output()?.stdout;
+        let told: Value = serde_json::from_slice(&said).context("the slots are not JSON")?;
+        let part = |name: &str| told["least"][name].as_u64().context("the shortest slice");
+        Ok(Duration::new(part("secs")?, u32::try_from(part("nanos")?)?))
+    }
+
     /// What the strober tells of itself.
     pub fn strober(&self) -> Result<Value> {
         let mut command = self.cluster.command(&["cat", "/nodes/n0/strobe"]);

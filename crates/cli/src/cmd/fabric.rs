@@ -190,7 +190,7 @@ fn text(report: &Report) -> String {
 fn point(point: &Point, costs: &Costs) -> String {
     let rate = |time: f64| point.bytes as f64 / time;
     let epos = match point.plan {
-        Plan::Pipelined { .. } => figure::bytes(costs.optimum(point.bytes).round()),
+        Plan::Pipelined { .. } => figure::about(costs.optimum(point.bytes)),
         Plan::Short | Plan::SingleCopy => "-".to_owned(),
     };
     format!(

@@ -56,11 +56,18 @@ const GAP: f64 = 24.0;
 const CLOSE: f64 = 10.0;
 const INK: &str = "#333";
 
+const UNITS: [(f64, &str); 2] = [(1048576.0, "M"), (1024.0, "K")];
+
 /// Bytes for an axis: 64, 4K, 1M.
 pub fn bytes(count: f64) -> String {
-    let units = [(1048576.0, "M"), (1024.0, "K")];
-    let unit = units.iter().find(|(size, _)| count >= *size);
+    let unit = UNITS.iter().find(|(size, _)| count >= *size);
     unit.map_or(format!("{count}"), |(size, name)| format!("{}{name}", count / size))
+}
+
+/// A number of bytes that was computed: 743, 7.3K.
+pub fn about(count: f64) -> String {
+    let unit = UNITS.iter().find(|(size, _)| count >= *size);
+    unit.map_or(format!("{count:.0}"), |(size, name)| format!("{:.1}{name}", count / size))
 }
 
 /// An axis from one power of its base to another.
@@ -276,5 +283,6 @@ mod tests {
     fn nothing_to_show_is_an_empty_figure() {
         assert!(!figure(Vec::new()).contains("NaN"));
         assert_eq!([bytes(64.0), bytes(4096.0), bytes(1048576.0)], ["64", "4K", "1M"]);
+        assert_eq!([about(743.2), about(7431.0), about(1.5 * 1048576.0)], ["743", "7.3K", "1.5M"]);
     }
 }
