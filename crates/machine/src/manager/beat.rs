@@ -5,9 +5,10 @@
 //! stopped, and that is said of it; it gets jobs as before.
 
 use super::Manager;
-use crate::memory::{Memory, PERIOD, name_of, read_period};
+use crate::memory::{Memory, PERIOD, id_of, name_of, read_period};
 use muster_base::span;
 use muster_fabric::heartbeat::{MEMBERS, Notice, Request};
+use muster_fabric::primitive::Nodes;
 use muster_fabric::{self as fabric, Deadline};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use serde_json::json;
@@ -67,8 +68,10 @@ impl Manager {
             let strobes = late[&name].0;
             self.event(json!({"event": "node late", "node": name, "strobes": strobes}));
         }
-        for name in went {
-            self.event(json!({"event": "node in time", "node": name}));
+        // Who is no member any more has not caught up.
+        let went: Nodes = went.iter().filter_map(|name| id_of(name)).collect();
+        for node in self.memory.members_of(&went).iter() {
+            self.event(json!({"event": "node in time", "node": name_of(node)}));
         }
     }
 
