@@ -42,7 +42,7 @@ fn nodes_and_jobs_of_merged_clusters_are_those_of_the_view_by_names_of_their_own
     named.sort();
     assert_eq!(named, ["big.n0", "big.n1", "big.n2", "n0", "n1"], "{table}");
     let top = all(&cluster, &["top", "--once"]).run().ok().out;
-    assert!(top.contains("cluster default without big · 2 nodes up"), "{top}");
+    assert!(top.contains("clusters default, big · 5 nodes up"), "{top}");
     let nodes = list(&cluster, &["nodes"], "nodes");
     let of_big = nodes.iter().filter(|node| node["cluster"] == "big").count();
     assert_eq!((nodes.len(), of_big), (5, 3));

@@ -18,7 +18,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// A job as the user calls it: `7`, or `big.7` in cluster `big`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JobName {
     cluster: Option<String>,
     /// Its number there.
@@ -46,6 +46,11 @@ impl JobName {
     /// One of the cluster that is worked with.
     pub fn here(number: u32) -> JobName {
         JobName { cluster: None, number }
+    }
+
+    /// One of that cluster, or of the one that is worked with.
+    pub fn of(cluster: Option<&str>, number: u32) -> JobName {
+        JobName { cluster: cluster.map(str::to_owned), number }
     }
 
     /// Where it is.

@@ -16,7 +16,7 @@ const INTERVAL_MIN: Duration = Duration::from_millis(100);
 /// Keys: arrows up and down choose a job, k kills it once you say y, s sorts by the next column,
 /// arrows left and right turn to further nodes, q quits. CPU% of a job is of one processor, CPU of
 /// a node what its ranks take of all of its own. Where there is no terminal one picture is printed
-/// as text. Of a view that merges several clusters its own is shown, and the others are named.
+/// as text. A view that merges several clusters shows them all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster top\n  muster top -i 5s\n  muster top --once | head")]
 pub struct Args {

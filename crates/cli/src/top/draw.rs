@@ -1,8 +1,9 @@
 //! How `muster top` looks: nodes in a grid, jobs in a table, slots in a matrix, in whatever room
 //! there is.
 
-use super::model::{Health, JobRow, Model, NodeRow};
+use super::model::{Health, JobRow, Matrix, Model, NodeRow};
 use crate::cmd::table;
+use crate::members::JobName;
 use muster_base::nodeset::fold;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
@@ -18,6 +19,9 @@ const CELL: usize = 34;
 
 /// Columns more where nodes are drained, for the word.
 const DRAINED: usize = 8;
+
+/// Columns of a job's name at most: one of another cluster has that in front.
+const JOB_MAX: usize = 16;
 
 /// The longest name of a node that is shown whole.
 const NAME_MAX: usize = 12;
@@ -77,7 +81,7 @@ pub fn text(model: &Model, width: u16) -> String {
 
 fn header(model: &Model) -> Line<'static> {
     let nodes = model.nodes();
-    let jobs = model.now.jobs.len();
+    let jobs = model.jobs().len();
     let ranks: usize = nodes.iter().map(|node| node.ranks).sum();
     let load = nodes.iter().find_map(|node| node.load);
     let count = |health| nodes.iter().filter(|node| node.health == health).count();
@@ -91,19 +95,16 @@ fn header(model: &Model) -> Line<'static> {
     if let Some(load) = load {
         said += &format!(" · load {load:.1}");
     }
-    let mut cluster = model.cluster.clone();
-    if !model.left_out.is_empty() {
-        cluster += &format!(" without {}", model.left_out.join(", "));
-    }
+    let title = model.title();
     Line::from(vec![
         Span::styled("muster top", Style::new().bold().fg(Color::Cyan)),
-        Span::raw(format!(" · cluster {cluster} · {said}")),
+        Span::raw(format!(" · {title} · {said}")),
     ])
 }
 
 fn footer(model: &Model) -> Line<'static> {
-    if let Some(job) = model.asked {
-        let question = format!(" kill job {job}? y: yes, any other key: no ");
+    if let Some(job) = &model.asked {
+        let question = format!(" kill job {}? y: yes, any other key: no ", job.label());
         return Line::styled(question, Style::new().fg(Color::Black).bg(Color::Yellow));
     }
     if let Some(note) = &model.note {
@@ -186,7 +187,9 @@ fn bar(share: f64) -> String {
 fn draw_jobs(model: &Model, area: Rect, buffer: &mut Buffer) {
     let rows = model.jobs();
     let heads = ["JOB", "STATE", "NAME", "USER", "NODES", "RANKS", "CPU%", "CPU", "MEM", "TIME"];
-    let widths = [5, 9, 16, 8, 12, 6, 7, 9, 6, 8].map(Constraint::Length);
+    let mut widths = [5, 9, 16, 8, 12, 6, 7, 9, 6, 8].map(Constraint::Length);
+    let names = rows.iter().map(|row| row.id.label().chars().count());
+    widths[0] = Constraint::Length(names.max().unwrap_or(0).clamp(5, JOB_MAX) as u16);
     // What does not fit is left out, the least first.
     let order = [0, 2, 1, 6, 9, 8, 5, 4, 7, 3];
     let mut kept: Vec<usize> = Vec::new();
@@ -214,7 +217,7 @@ fn draw_jobs(model: &Model, area: Rect, buffer: &mut Buffer) {
     let table = Table::new(body, widths)
         .header(head)
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
-    let chosen = rows.iter().position(|row| Some(row.id) == model.chosen);
+    let chosen = rows.iter().position(|row| Some(&row.id) == model.chosen.as_ref());
     let mut state = TableState::new().with_selected(chosen);
     // An empty line apart from the nodes.
     let mut area = area;
@@ -224,7 +227,7 @@ fn draw_jobs(model: &Model, area: Rect, buffer: &mut Buffer) {
 
 fn cells(row: &JobRow) -> [String; 10] {
     [
-        row.id.to_string(),
+        row.id.label(),
         row.state.to_owned(),
         row.name.clone(),
         row.user.clone(),
@@ -245,29 +248,36 @@ fn state(row: &JobRow) -> Style {
     }
 }
 
-/// The matrix, below a head.
+/// The matrices, each below a head.
 fn matrix(model: &Model) -> Vec<Line<'static>> {
-    let Some((slots, cells)) = model.matrix() else { return Vec::new() };
-    let names: Vec<String> = model.now.nodes.iter().map(|node| node.name.clone()).collect();
+    model.matrices().flat_map(|matrix| rows(&matrix, model.chosen.as_ref())).collect()
+}
+
+fn rows(matrix: &Matrix<'_>, chosen: Option<&JobName>) -> Vec<Line<'static>> {
+    let Matrix { cluster, slots, nodes, cells } = matrix;
     let word = |jobs: &Vec<u32>| match &jobs[..] {
         [] => "·".to_owned(),
         [one] => one.to_string(),
         [first, rest @ ..] => format!("{first}+{}", rest.len()),
     };
     let words: Vec<Vec<String>> = cells.iter().map(|row| row.iter().map(word).collect()).collect();
-    let all = words.iter().flatten().chain(&names);
+    let all = words.iter().flatten().map(String::as_str).chain(nodes.iter().copied());
     let wide = all.map(|word| word.chars().count()).max().unwrap_or(1) + 1;
     let slice = slots.slice;
-    let mut head = format!("{:<12}", format!("SLOT {slice:?}"));
-    head.extend(names.iter().map(|name| format!("{name:>wide$}")));
+    let title = cluster.map_or_else(|| "SLOT".to_owned(), |cluster| format!("{cluster} SLOT"));
+    let title = format!("{title} {slice:?} ");
+    let first = title.chars().count().max(12);
+    let mut head = format!("{title:<first$}");
+    head.extend(nodes.iter().map(|name| format!("{name:>wide$}")));
     let mut lines =
         vec![Line::default(), Line::styled(head, Style::new().bold().fg(Color::DarkGray))];
+    let is_chosen = |job: u32| chosen == Some(&JobName::of(*cluster, job));
     for (at, row) in words.iter().enumerate() {
-        let mut spans = vec![Span::raw(format!("{at:<12}"))];
+        let mut spans = vec![Span::raw(format!("{at:<first$}"))];
         spans.extend(row.iter().zip(&cells[at]).map(|(word, jobs)| {
             let style = jobs.first().map_or(Style::new().fg(Color::DarkGray), |job| {
                 let style = Style::new().fg(colour(*job));
-                if Some(*job) == model.chosen { style.reversed() } else { style }
+                if is_chosen(*job) { style.reversed() } else { style }
             });
             Span::styled(format!("{word:>wide$}"), style)
         }));
@@ -292,13 +302,19 @@ fn colour(job: u32) -> Color {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::top::model::{Action, Key};
+    use crate::top::model::{Action, Key, Part, Sight};
     use muster_machine::manager::overview::Overview;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use serde_json::json;
 
     fn model(nodes: usize, jobs: u32) -> Model {
+        let mut model = Model::new("default");
+        model.sample(overview(nodes, jobs));
+        model
+    }
+
+    fn overview(nodes: usize, jobs: u32) -> Overview {
         let node = |number: usize| {
             json!({"name": format!("n{number}"), "state": "up", "cpus": 2, "load": 0.5,
                 "mem_total": 1000, "mem_available": 250, "ranks": 3, "cpu_us": 0})
@@ -312,9 +328,7 @@ mod tests {
         let overview = json!({"at": 100.0, "slots": slots,
             "nodes": (0..nodes).map(node).collect::<Vec<_>>(),
             "jobs": (1..=jobs).map(job).collect::<Vec<_>>()});
-        let mut model = Model::new("default", Vec::new());
-        model.sample(serde_json::from_value::<Overview>(overview).expect("an overview"));
-        model
+        serde_json::from_value(overview).expect("an overview")
     }
 
     fn press(model: &mut Model, keys: &[Key]) {
@@ -349,13 +363,15 @@ mod tests {
 
     #[test]
     fn each_node_is_counted_as_what_it_is_and_a_drained_one_shows_what_still_runs() {
-        let mut model = model(5, 0);
-        model.left_out = vec!["big".to_owned(), "lab".to_owned()];
+        let mut overview = overview(5, 0);
         for (at, state) in [(2, "slow"), (3, "slow"), (4, "down")] {
-            let node = &mut model.now.nodes[at];
+            let node = &mut overview.nodes[at];
             (node.state, node.why) = (state.to_owned(), Some(format!("{state} since then")));
         }
-        model.now.nodes[1].drained = Some("new memory".to_owned());
+        overview.nodes[1].drained = Some("new memory".to_owned());
+        let left_out = vec!["big".to_owned(), "lab".to_owned()];
+        let mut model = Model::new("default");
+        model.sample(Sight { left_out, ..overview.into() });
         let screen = screen(&model, 110, 24);
         let said = "cluster default without big, lab · 1 nodes up, 1 drained, 2 slow, 1 down · 0";
         assert!(screen[0].contains(said), "{screen:#?}");
@@ -365,6 +381,22 @@ mod tests {
             "{screen:#?}"
         );
         assert!(screen[3].starts_with("n2   slow since then") && screen[4].contains("down since"));
+    }
+
+    #[test]
+    fn each_cluster_whose_jobs_take_turns_has_a_matrix_in_which_its_own_job_is_chosen() {
+        let mut model = Model::new("default");
+        let mut sight = Sight::from(overview(2, 2));
+        sight.parts.push(Part { name: Some("big".into()), overview: overview(3, 2) });
+        model.sample(sight);
+        press(&mut model, &[Key::Up, Key::Kill]);
+        let screen = screen(&model, 100, 40);
+        let matrices: Vec<&String> = screen.iter().filter(|line| line.contains("SLOT")).collect();
+        assert!(matrices[0].starts_with("SLOT 2ms") && matrices[0].ends_with("n0 n1"));
+        assert!(matrices[1].starts_with("big SLOT 2ms") && matrices[1].ends_with("n0 n1 n2"));
+        assert!(screen[0].contains("clusters default, big · 5 nodes up · 4 jobs"), "{screen:#?}");
+        assert!(screen.iter().any(|line| line.starts_with("big.2")), "{screen:#?}");
+        assert!(screen[39].contains("kill job big.2?"), "{screen:#?}");
     }
 
     #[test]

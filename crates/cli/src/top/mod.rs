@@ -17,10 +17,10 @@ mod model;
 mod screen;
 
 use crate::cluster::Context;
+use crate::members::{self, JobName, Member};
 use crate::run;
 use anyhow::{Result, anyhow};
-use model::{Action, Key, Model};
-use muster_machine::manager::overview::Overview;
+use model::{Action, Key, Model, Part, Sight};
 use muster_ninep::client::Client;
 use ratatui::crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use screen::Screen;
@@ -47,13 +47,13 @@ enum Event {
     /// It is gone.
     Closed,
     Signal(u8),
-    Looked(Result<Overview>),
+    Looked(Result<Sight>),
     Said(String),
 }
 
 /// What the looker is asked to do.
 enum Request {
-    Kill(u32),
+    Kill(JobName),
 }
 
 /// Prints one picture as text.
@@ -61,11 +61,11 @@ enum Request {
 /// # Errors
 /// When the manager does not answer.
 pub fn once(context: &Context, width: Option<u16>) -> Result<ExitCode> {
-    let client = context.connect()?;
-    let mut model = Model::new(&context.cluster, merged(&client));
-    model.sample(look(&client)?);
+    let mut looker = Looker::new(context, GLANCE)?;
+    let mut model = Model::new(&context.cluster);
+    model.sample(looker.look()?);
     thread::sleep(GLANCE);
-    model.sample(look(&client)?);
+    model.sample(looker.look()?);
     io::stdout().write_all(draw::text(&model, width.unwrap_or(TEXT_WIDTH)).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -75,7 +75,7 @@ pub fn once(context: &Context, width: Option<u16>) -> Result<ExitCode> {
 /// # Errors
 /// When the manager does not answer at first, or the terminal cannot be used.
 pub fn live(context: &Context, interval: Duration) -> Result<ExitCode> {
-    let client = context.connect()?;
+    let looker = Looker::new(context, interval)?;
     let (events, incoming) = mpsc::channel();
     let (requests, asked) = mpsc::channel();
     // Before the terminal is changed: from here on no signal ends this process half-way.
@@ -88,13 +88,11 @@ pub fn live(context: &Context, interval: Duration) -> Result<ExitCode> {
         {
         }
     });
-    let left_out = merged(&client);
-    let looker = Looker { context: context.clone(), client: Some(client), interval };
     let told = events.clone();
     thread::spawn(move || looker.run(&told, &asked));
     let mut screen = Screen::open()?;
     thread::spawn(move || read_keys(&events));
-    let mut model = Model::new(&context.cluster, left_out);
+    let mut model = Model::new(&context.cluster);
     let signal = show(&mut screen, &mut model, &incoming, &requests)?;
     drop(screen);
     Ok(ExitCode::from(signal.map_or(0, |signal| 128 + signal)))
@@ -109,7 +107,7 @@ fn show(
 ) -> Result<Option<u8>> {
     loop {
         // Not before there is something to show.
-        if model.now.at > 0.0 || model.note.is_some() {
+        if model.has_looked() || model.note.is_some() {
             screen.draw(model)?;
         }
         let Ok(first) = incoming.recv() else { return Ok(None) };
@@ -127,9 +125,9 @@ fn show(
                 Event::Resized => {}
                 Event::Closed => return Ok(None),
                 Event::Signal(signal) => return Ok(Some(signal)),
-                Event::Looked(Ok(overview)) => {
+                Event::Looked(Ok(sight)) => {
                     let is_back = model.is_silent;
-                    model.sample(overview);
+                    model.sample(sight);
                     if is_back {
                         model.note = None;
                     }
@@ -173,31 +171,32 @@ fn of(key: KeyEvent) -> Key {
     }
 }
 
-/// The clusters that the view has besides its own: what they do is not shown here.
-fn merged(client: &Client) -> Vec<String> {
-    let all = client.with_deadlines(ANSWER, ANSWER).readdir("clusters").unwrap_or_default();
-    all.iter().map(|other| String::from_utf8_lossy(&other.name).into_owned()).collect()
-}
-
-/// Asks the manager.
-fn look(client: &Client) -> Result<Overview> {
-    let text = client.with_deadlines(ANSWER, ANSWER).read("usage");
-    let text = text.map_err(|error| anyhow!("{error}  [E401]"))?;
-    Ok(serde_json::from_slice(&text)?)
-}
-
-/// Who asks the manager, again and again.
+/// Who asks the managers, again and again.
 struct Looker {
     context: Context,
-    /// None while there is no manager.
+    /// That of the cluster whose view it is; none while there is no manager.
     client: Option<Client>,
+    /// The others that are reached.
+    others: Vec<Member>,
+    left_out: Vec<String>,
+    /// Looks until those that were not reached are tried again.
+    until: u32,
     interval: Duration,
 }
 
+/// Between two tries to reach what was not, which may take seconds each.
+const AGAIN: Duration = Duration::from_secs(10);
+
 impl Looker {
+    fn new(context: &Context, interval: Duration) -> Result<Looker> {
+        let client = Some(context.connect()?);
+        let (others, left_out) = Default::default();
+        Ok(Looker { context: context.clone(), client, others, left_out, until: 0, interval })
+    }
+
     fn run(mut self, events: &Sender<Event>, asked: &Receiver<Request>) {
         loop {
-            let seen = self.connected().and_then(|client| look(&client));
+            let seen = self.look();
             if seen.is_err() {
                 self.client = None;
             }
@@ -206,9 +205,9 @@ impl Looker {
             }
             match asked.recv_timeout(self.interval) {
                 Ok(Request::Kill(job)) => {
-                    let done = self.connected().and_then(|client| kill(&client, job));
-                    let said =
-                        done.map_or_else(|e| e.to_string(), |()| format!("job {job} told to end"));
+                    let done = self.kill(&job);
+                    let told = || format!("job {} told to end", job.label());
+                    let said = done.map_or_else(|error| error.to_string(), |()| told());
                     let _ = events.send(Event::Said(said));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
@@ -217,16 +216,63 @@ impl Looker {
         }
     }
 
+    /// Asks all managers. One of those that the view merges may be silent, and is left out then.
+    fn look(&mut self) -> Result<Sight> {
+        let client = self.connected()?;
+        self.reach(&client)?;
+        let mut parts = vec![part(&client, None)?];
+        let mut lost = Vec::new();
+        for Member { name, client, .. } in &self.others {
+            match part(client, name.clone()) {
+                Ok(seen) => parts.push(seen),
+                Err(_) => lost.extend(name.clone()),
+            }
+        }
+        self.others.retain(|member| !member.name.as_ref().is_some_and(|name| lost.contains(name)));
+        self.left_out.extend(lost);
+        Ok(Sight { parts, left_out: self.left_out.clone() })
+    }
+
+    /// Sees to it that the others are reached, if it is time for that.
+    fn reach(&mut self, client: &Client) -> Result<()> {
+        if self.until > 0 {
+            self.until -= 1;
+            return Ok(());
+        }
+        let (members, missed) = members::reached(&self.context, client)?;
+        self.others = members.into_iter().filter(|member| member.name.is_some()).collect();
+        self.left_out = missed.into_iter().map(|(name, _)| name).collect();
+        self.until = AGAIN.div_duration_f32(self.interval) as u32;
+        Ok(())
+    }
+
     fn connected(&mut self) -> Result<Client> {
         if let Some(client) = self.client.as_ref().filter(|client| client.ended().is_none()) {
             return Ok(client.clone());
         }
+        self.until = 0;
         Ok(self.client.insert(self.context.connect()?).clone())
+    }
+
+    fn kill(&mut self, job: &JobName) -> Result<()> {
+        let client = match job.cluster() {
+            None => self.connected()?,
+            Some(name) => {
+                let is_it = |member: &&Member| member.name.as_deref() == Some(name);
+                let member = self.others.iter().find(is_it);
+                member.ok_or_else(|| anyhow!("{name} is not reached  [E401]"))?.client.clone()
+            }
+        };
+        let path = format!("jobs/{}/ctl", job.number);
+        let told = client.with_deadlines(ANSWER, ANSWER).write(&path, "end\n");
+        let why = |error| anyhow!("job {} was not told to end: {error}  [E160]", job.label());
+        told.map(drop).map_err(why)
     }
 }
 
-fn kill(client: &Client, job: u32) -> Result<()> {
-    let path = format!("jobs/{job}/ctl");
-    let told = client.with_deadlines(ANSWER, ANSWER).write(&path, "end\n");
-    told.map(drop).map_err(|error| anyhow!("job {job} was not told to end: {error}  [E160]"))
+/// Asks a manager.
+fn part(client: &Client, name: Option<String>) -> Result<Part> {
+    let text = client.with_deadlines(ANSWER, ANSWER).read("usage");
+    let text = text.map_err(|error| anyhow!("{error}  [E401]"))?;
+    Ok(Part { name, overview: serde_json::from_slice(&text)? })
 }

@@ -2,6 +2,7 @@
 //! and what to do come out.
 
 use crate::cmd::jobs;
+use crate::members::{JobName, label};
 use muster_machine::manager::overview::{NodeOverview, Overview};
 use muster_machine::manager::spec::Status as Job;
 use muster_machine::slots::Slots;
@@ -25,11 +26,11 @@ pub enum Key {
 }
 
 /// What is to be done because of a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     Nothing,
     Quit,
-    Kill(u32),
+    Kill(JobName),
 }
 
 /// By what jobs are sorted; the largest come first, but numbers.
@@ -64,9 +65,9 @@ impl Order {
 }
 
 /// A job as it is shown.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct JobRow {
-    pub id: u32,
+    pub id: JobName,
     pub state: &'static str,
     pub name: String,
     pub user: String,
@@ -129,63 +130,150 @@ pub struct NodeRow {
     pub ranks: usize,
 }
 
+/// One of the clusters that are seen.
+#[derive(Debug, Clone, Default)]
+pub struct Part {
+    /// Its name; none of the one whose view it is.
+    pub name: Option<String>,
+    pub overview: Overview,
+}
+
+/// What was seen at one look.
+#[derive(Debug, Clone, Default)]
+pub struct Sight {
+    /// The one whose view it is, and those that this merges with it.
+    pub parts: Vec<Part>,
+    /// Those of them that are not reached.
+    pub left_out: Vec<String>,
+}
+
+impl From<Overview> for Sight {
+    fn from(overview: Overview) -> Sight {
+        Sight { parts: vec![Part { name: None, overview }], left_out: Vec::new() }
+    }
+}
+
+/// Who takes turns with whom in one cluster.
+pub struct Matrix<'a> {
+    /// Its name; none of the one whose view it is.
+    pub cluster: Option<&'a str>,
+    pub slots: &'a Slots,
+    pub nodes: Vec<&'a str>,
+    /// A row for each slot, a cell for each node, in it the jobs that have their turn there then.
+    pub cells: Vec<Vec<Vec<u32>>>,
+}
+
 /// The state.
 #[derive(Debug, Default)]
 pub struct Model {
-    pub cluster: String,
-    /// Other clusters that the view has, and this picture not.
-    pub left_out: Vec<String>,
-    pub now: Overview,
+    cluster: String,
+    now: Sight,
     /// Percent of one processor, by job and by node.
-    of_jobs: BTreeMap<u32, f64>,
+    of_jobs: BTreeMap<JobName, f64>,
     of_nodes: BTreeMap<String, f64>,
     pub order: Order,
     /// The job that is chosen.
-    pub chosen: Option<u32>,
+    pub chosen: Option<JobName>,
     /// The first line of nodes that is shown; behind the last begins the first again.
     pub from_line: usize,
     /// Whether to end this job is being asked.
-    pub asked: Option<u32>,
+    pub asked: Option<JobName>,
     /// What went wrong last, or was done.
     pub note: Option<String>,
     /// The last look failed.
     pub is_silent: bool,
 }
 
-impl Model {
-    /// Nothing is known yet.
-    pub fn new(cluster: &str, left_out: Vec<String>) -> Model {
-        Model { cluster: cluster.to_owned(), left_out, ..Model::default() }
+impl Part {
+    fn job(&self, job: &Job) -> JobName {
+        JobName::of(self.name.as_deref(), job.id)
     }
 
-    /// The cluster has been looked at.
-    pub fn sample(&mut self, now: Overview) {
-        let span = now.at - self.now.at;
-        // Without one before, or with a clock that was set back, there is no rate.
-        let is_rate = self.now.at > 0.0 && span > 0.0;
+    fn node(&self, node: &NodeOverview) -> String {
+        label(self.name.as_deref(), &node.name)
+    }
+
+    /// What its jobs and nodes have used since, in percent of one processor; nothing without a
+    /// look before, or with a clock that was set back.
+    fn rates(&self, before: &Part) -> (BTreeMap<JobName, f64>, BTreeMap<String, f64>) {
+        let span = self.overview.at - before.overview.at;
+        if before.overview.at <= 0.0 || span <= 0.0 {
+            return Default::default();
+        }
         let percent = |before: u64, after: u64| {
             let used = Duration::from_micros(after.saturating_sub(before));
             used.as_secs_f64() / span * 100.0
         };
         let cpu = |job: &Job| job.usage.map_or(0, |usage| usage.cpu_us());
-        let before: BTreeMap<u32, u64> =
-            self.now.jobs.iter().map(|job| (job.id, cpu(job))).collect();
-        let of_job = |job: &Job| (job.id, percent(*before.get(&job.id).unwrap_or(&0), cpu(job)));
-        let of_jobs = now.jobs.iter().map(of_job).collect();
-        let before: BTreeMap<&str, u64> =
-            self.now.nodes.iter().map(|node| (node.name.as_str(), node.cpu_us)).collect();
+        let old: BTreeMap<u32, u64> =
+            before.overview.jobs.iter().map(|job| (job.id, cpu(job))).collect();
+        let of_job =
+            |job: &Job| (self.job(job), percent(old.get(&job.id).copied().unwrap_or(0), cpu(job)));
+        let jobs = self.overview.jobs.iter().map(of_job).collect();
+        let old: BTreeMap<&str, u64> =
+            before.overview.nodes.iter().map(|node| (node.name.as_str(), node.cpu_us)).collect();
         let of_node = |node: &NodeOverview| {
-            let before = *before.get(node.name.as_str()).unwrap_or(&0);
-            (node.name.clone(), percent(before, node.cpu_us))
+            let old = old.get(node.name.as_str()).copied().unwrap_or(0);
+            (self.node(node), percent(old, node.cpu_us))
         };
-        let of_nodes = now.nodes.iter().map(of_node).collect();
-        (self.of_jobs, self.of_nodes) =
-            if is_rate { (of_jobs, of_nodes) } else { Default::default() };
+        (jobs, self.overview.nodes.iter().map(of_node).collect())
+    }
+
+    fn matrix(&self) -> Option<Matrix<'_>> {
+        let Part { name, overview } = self;
+        let slots = overview.slots.as_ref().filter(|slots| slots.slots.len() > 1)?;
+        let of_job: BTreeMap<u32, &Vec<String>> =
+            overview.jobs.iter().map(|job| (job.id, &job.nodes)).collect();
+        let cell = |slot: &Vec<u32>, node: &String| -> Vec<u32> {
+            let is_there = |job: &&u32| of_job.get(job).is_some_and(|nodes| nodes.contains(node));
+            slot.iter().filter(is_there).copied().collect()
+        };
+        let nodes = || overview.nodes.iter().map(|node| &node.name);
+        let row = |slot: &Vec<u32>| nodes().map(|name| cell(slot, name)).collect();
+        let cells = slots.slots.iter().map(row).collect();
+        let nodes = nodes().map(String::as_str).collect();
+        Some(Matrix { cluster: name.as_deref(), slots, nodes, cells })
+    }
+}
+
+impl Model {
+    /// Nothing is known yet.
+    pub fn new(cluster: &str) -> Model {
+        Model { cluster: cluster.to_owned(), ..Model::default() }
+    }
+
+    /// Which clusters it shows.
+    pub fn title(&self) -> String {
+        let others = self.now.parts.iter().filter_map(|part| part.name.as_deref());
+        let all: Vec<&str> = std::iter::once(&*self.cluster).chain(others).collect();
+        let mut title =
+            format!("cluster{} {}", if all.len() > 1 { "s" } else { "" }, all.join(", "));
+        if !self.now.left_out.is_empty() {
+            title += &format!(" without {}", self.now.left_out.join(", "));
+        }
+        title
+    }
+
+    /// Whether there is something to show.
+    pub fn has_looked(&self) -> bool {
+        !self.now.parts.is_empty()
+    }
+
+    /// The clusters have been looked at.
+    pub fn sample(&mut self, now: impl Into<Sight>) {
+        let now = now.into();
+        (self.of_jobs, self.of_nodes) = Default::default();
+        for part in &now.parts {
+            let before = self.now.parts.iter().find(|before| before.name == part.name);
+            let (jobs, nodes) = before.map(|before| part.rates(before)).unwrap_or_default();
+            self.of_jobs.extend(jobs);
+            self.of_nodes.extend(nodes);
+        }
         self.now = now;
         self.is_silent = false;
-        let is_there = |id: &u32| self.now.jobs.iter().any(|job| job.id == *id);
-        self.chosen = self.chosen.filter(is_there);
-        self.asked = self.asked.filter(is_there);
+        let there: Vec<JobName> = self.jobs().into_iter().map(|row| row.id).collect();
+        self.chosen = self.chosen.take().filter(|id| there.contains(id));
+        self.asked = self.asked.take().filter(|id| there.contains(id));
     }
 
     /// Something is to be told.
@@ -211,7 +299,7 @@ impl Model {
             Key::Down => self.choose(1),
             Key::Left => self.from_line = self.from_line.saturating_sub(1),
             Key::Right => self.from_line += 1,
-            Key::Kill if self.chosen.is_some() => self.asked = self.chosen,
+            Key::Kill if self.chosen.is_some() => self.asked = self.chosen.clone(),
             Key::Kill => self.tell("choose a job first, with the arrows"),
             Key::Yes | Key::Other => {}
         }
@@ -220,33 +308,36 @@ impl Model {
 
     fn choose(&mut self, step: isize) {
         let rows = self.jobs();
-        let at = rows.iter().position(|row| Some(row.id) == self.chosen);
+        let at = rows.iter().position(|row| Some(&row.id) == self.chosen.as_ref());
         let next = match at {
             Some(at) => at.saturating_add_signed(step).min(rows.len().saturating_sub(1)),
             None if step > 0 => 0,
             None => rows.len().saturating_sub(1),
         };
-        self.chosen = rows.get(next).map(|row| row.id);
+        self.chosen = rows.get(next).map(|row| row.id.clone());
     }
 
     /// The jobs, sorted.
     pub fn jobs(&self) -> Vec<JobRow> {
-        let row = |job: &Job| {
-            let usage = job.usage.unwrap_or_default();
+        let row = |part: &Part, job: &Job| {
+            let (usage, id) = (job.usage.unwrap_or_default(), part.job(job));
             JobRow {
-                id: job.id,
+                percent: self.of_jobs.get(&id).copied(),
+                id,
                 state: jobs::state(job),
                 name: jobs::name(job).to_owned(),
                 user: jobs::user(job.user),
                 nodes: job.nodes.clone(),
                 ranks: job.size,
-                percent: self.of_jobs.get(&job.id).copied(),
                 cpu: usage.cpu_us() as f64 / 1e6,
                 memory_kib: jobs::memory(job, &usage),
-                time: jobs::elapsed(job, self.now.at).max(0.0),
+                time: jobs::elapsed(job, part.overview.at).max(0.0),
             }
         };
-        let mut rows: Vec<JobRow> = self.now.jobs.iter().map(row).collect();
+        let of = |part: &'_ Part| -> Vec<JobRow> {
+            part.overview.jobs.iter().map(|job| row(part, job)).collect()
+        };
+        let mut rows: Vec<JobRow> = self.now.parts.iter().flat_map(of).collect();
         let order = self.order;
         rows.sort_by(|a, b| {
             let by = match order {
@@ -260,7 +351,7 @@ impl Model {
         rows
     }
 
-    /// The nodes, in the cluster's order.
+    /// The nodes, in their clusters' order.
     pub fn nodes(&self) -> Vec<NodeRow> {
         let why = |node: &NodeOverview| {
             let drained = node.drained.as_ref().map(|reason| format!("drained: {reason}"));
@@ -268,11 +359,11 @@ impl Model {
             let all: Vec<String> = node.why.iter().cloned().chain(drained).collect();
             (!all.is_empty()).then(|| all.join("; "))
         };
-        let row = |node: &NodeOverview| NodeRow {
-            name: node.name.clone(),
+        let row = |part: &Part, node: &NodeOverview| NodeRow {
+            name: part.node(node),
             health: Health::of(node),
             why: why(node),
-            percent: self.of_nodes.get(&node.name).copied(),
+            percent: self.of_nodes.get(&part.node(node)).copied(),
             cpus: node.cpus,
             load: node.load,
             memory: node
@@ -281,22 +372,15 @@ impl Model {
                 .map(|(all, free)| (all.saturating_sub(free), all)),
             ranks: node.ranks,
         };
-        self.now.nodes.iter().map(row).collect()
+        let of = |part: &'_ Part| -> Vec<NodeRow> {
+            part.overview.nodes.iter().map(|node| row(part, node)).collect()
+        };
+        self.now.parts.iter().flat_map(of).collect()
     }
 
-    /// The matrix: a row for each slot, a cell for each node, in it the jobs that have their turn
-    /// there then. None unless jobs take turns.
-    pub fn matrix(&self) -> Option<(&Slots, Vec<Vec<Vec<u32>>>)> {
-        let slots = self.now.slots.as_ref().filter(|slots| slots.slots.len() > 1)?;
-        let of_job: BTreeMap<u32, &Vec<String>> =
-            self.now.jobs.iter().map(|job| (job.id, &job.nodes)).collect();
-        let cell = |slot: &Vec<u32>, node: &String| -> Vec<u32> {
-            let is_there = |job: &&u32| of_job.get(job).is_some_and(|nodes| nodes.contains(node));
-            slot.iter().filter(is_there).copied().collect()
-        };
-        let names: Vec<&String> = self.now.nodes.iter().map(|node| &node.name).collect();
-        let row = |slot: &Vec<u32>| names.iter().map(|name| cell(slot, name)).collect();
-        Some((slots, slots.slots.iter().map(row).collect()))
+    /// Who takes turns with whom, for each cluster where jobs do.
+    pub fn matrices(&self) -> impl Iterator<Item = Matrix<'_>> {
+        self.now.parts.iter().filter_map(Part::matrix)
     }
 }
 
@@ -323,12 +407,12 @@ mod tests {
     }
 
     fn ids(model: &Model) -> Vec<u32> {
-        model.jobs().iter().map(|row| row.id).collect()
+        model.jobs().iter().map(|row| row.id.number).collect()
     }
 
     #[test]
     fn rates_are_of_the_time_between_two_looks() {
-        let mut model = Model::new("default", Vec::new());
+        let mut model = Model::new("default");
         model.sample(overview(100.0, &[(1, 500_000, 7), (2, 0, 9)]));
         assert_eq!(model.jobs()[0].percent, None);
         model.sample(overview(102.0, &[(1, 2_500_000, 7), (2, 0, 9), (3, 1_000_000, 1)]));
@@ -347,13 +431,14 @@ mod tests {
 
     #[test]
     fn a_node_that_is_slow_is_not_down_and_one_that_is_drained_is_not_up() {
-        let mut model = Model::new("default", Vec::new());
+        let mut model = Model::new("default");
         let nodes = json!([
             {"name": "n0", "state": "up"}, {"name": "n1", "state": "up", "drained": "disk"},
             {"name": "n2", "state": "slow", "why": "silent"},
             {"name": "n3", "state": "down", "why": "died", "drained": "disk"},
         ]);
-        model.sample(serde_json::from_value(json!({"at": 1.0, "nodes": nodes})).unwrap());
+        let overview = json!({"at": 1.0, "nodes": nodes});
+        model.sample(serde_json::from_value::<Overview>(overview).unwrap());
         let rows = model.nodes();
         let told: Vec<_> = rows.iter().map(|row| (row.health.name(), row.why.as_deref())).collect();
         let expected = [
@@ -367,7 +452,7 @@ mod tests {
 
     #[test]
     fn jobs_are_sorted_by_what_is_asked() {
-        let mut model = Model::new("default", Vec::new());
+        let mut model = Model::new("default");
         model.sample(overview(100.0, &[(1, 5, 7), (2, 0, 9), (3, 9, 1)]));
         let mut orders = Vec::new();
         for _ in 0..5 {
@@ -383,39 +468,71 @@ mod tests {
 
     #[test]
     fn a_job_is_killed_only_if_it_is_chosen_and_that_is_confirmed() {
-        let mut model = Model::new("default", Vec::new());
+        let mut model = Model::new("default");
         model.sample(overview(100.0, &[(1, 5, 7), (2, 0, 9)]));
         assert_eq!(model.key(Key::Kill), Action::Nothing);
         assert!(model.note.is_some() && model.asked.is_none());
         for _ in 0..3 {
             assert_eq!(model.key(Key::Down), Action::Nothing);
         }
-        assert_eq!(model.chosen, Some(2));
+        assert_eq!(model.chosen, Some(JobName::here(2)));
         model.key(Key::Kill);
-        assert_eq!((model.asked, model.key(Key::Quit)), (Some(2), Action::Nothing));
+        assert_eq!(
+            (model.asked.clone(), model.key(Key::Quit)),
+            (Some(JobName::here(2)), Action::Nothing)
+        );
         model.key(Key::Kill);
-        assert_eq!((model.key(Key::Yes), model.asked), (Action::Kill(2), None));
+        assert_eq!(
+            (model.key(Key::Yes), model.asked.take()),
+            (Action::Kill(JobName::here(2)), None)
+        );
         model.key(Key::Up);
-        assert_eq!(model.chosen, Some(1));
+        assert_eq!(model.chosen, Some(JobName::here(1)));
         // One that has ended is no longer asked about.
         model.key(Key::Kill);
         model.sample(overview(101.0, &[(2, 0, 9)]));
-        assert_eq!((model.chosen, model.key(Key::Yes)), (None, Action::Nothing));
+        assert_eq!((model.chosen.clone(), model.key(Key::Yes)), (None, Action::Nothing));
         assert_eq!(model.key(Key::Quit), Action::Quit);
     }
 
     #[test]
     fn the_matrix_has_a_row_for_each_slot_and_a_cell_for_each_node() {
-        let mut model = Model::new("default", Vec::new());
+        let mut model = Model::new("default");
         let mut now = overview(100.0, &[(1, 5, 7), (2, 0, 9), (3, 0, 0)]);
         now.jobs[0].nodes = vec!["n0".to_owned(), "n1".to_owned()];
         let slots = vec![vec![1], vec![2, 3]];
         now.slots = Some(Slots { slice: Duration::from_millis(2), slots });
         model.sample(now.clone());
-        let (_, cells) = model.matrix().expect("a matrix");
-        assert_eq!(cells, [[vec![1], vec![1]], [vec![], vec![2, 3]]]);
+        let cells = |model: &Model| model.matrices().next().map(|matrix| matrix.cells);
+        let expected = vec![vec![vec![1], vec![1]], vec![vec![], vec![2, 3]]];
+        assert_eq!(cells(&model), Some(expected));
         now.slots.as_mut().unwrap().slots.pop();
         model.sample(now);
-        assert!(model.matrix().is_none());
+        assert_eq!(cells(&model), None);
+    }
+
+    #[test]
+    fn clusters_that_a_view_merges_have_names_and_rates_of_their_own() {
+        let mut model = Model::new("default");
+        let other =
+            |at, cpu| Part { name: Some("big".into()), overview: overview(at, &[(1, cpu, 3)]) };
+        let own = |at, cpu| Part { name: None, overview: overview(at, &[(1, cpu, 9), (2, 0, 1)]) };
+        let sight = |parts| Sight { parts, left_out: vec!["far".into()] };
+        // Their clocks differ.
+        model.sample(sight(vec![own(100.0, 0), other(5000.0, 0)]));
+        model.sample(sight(vec![own(102.0, 1_000_000), other(5001.0, 2_000_000)]));
+        assert_eq!(model.title(), "clusters default, big without far");
+        let rows = model.jobs();
+        let told: Vec<_> = rows.iter().map(|row| (row.id.label(), row.percent)).collect();
+        let of = |name: &str, percent| (name.to_owned(), Some(percent));
+        assert_eq!(told, [of("1", 50.0), of("2", 0.0), of("big.1", 200.0)]);
+        let nodes: Vec<String> = model.nodes().into_iter().map(|row| row.name).collect();
+        assert_eq!(nodes, ["n0", "n1", "big.n0", "big.n1"]);
+        assert_eq!(model.nodes()[3].percent, Some(200.0));
+        // That one is away for a moment, and so is its job that was chosen.
+        model.key(Key::Up);
+        assert_eq!(model.chosen, Some(JobName::of(Some("big"), 1)));
+        model.sample(sight(vec![own(103.0, 1_000_000)]));
+        assert_eq!((model.chosen.clone(), model.jobs().len()), (None, 2));
     }
 }
