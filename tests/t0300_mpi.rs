@@ -161,6 +161,34 @@ fn programs_that_were_written_for_older_standards_are_right() {
     is_right_everywhere("older");
 }
 
+/// Ranks that see one board, and those that miss one there, tell what is wrong with it.
+fn ranks_of_a_node_that_differ_are_told(cluster: &Cluster, program: &str) {
+    for (how, code, says) in [
+        (
+            "short-other",
+            16,
+            "rank 0: MPI_Allreduce failed: MPI_ERR_OTHER: rank 1 has called another",
+        ),
+        (
+            "short-size",
+            15,
+            "rank 0: MPI_Allreduce (argument count) failed: MPI_ERR_TRUNCATE: rank 1 has 8",
+        ),
+        (
+            "short-long",
+            15,
+            "rank 0: MPI_Allreduce (argument count) failed: MPI_ERR_TRUNCATE: rank 1 has",
+        ),
+        ("leave-barrier", 58, "MPI_Barrier failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
+    ] {
+        for ranks in ["2", "4"] {
+            let done = cluster.muster(&["run", "-N", "1", "-n", ranks, program, how]).run();
+            assert_eq!(done.code, code, "{how}: {}", done.err);
+            assert!(done.err.contains(says), "{how}: {}", done.err);
+        }
+    }
+}
+
 /// Ranks of which one fails: the job ends with one message, and its status.
 #[test]
 fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
@@ -186,39 +214,28 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
             15,
             "rank 1: MPI_Comm_call_errhandler failed: MPI_ERR_TRUNCATE: the message is",
         ),
-        ("truncate", 15, "rank 0: MPI_Recv failed: MPI_ERR_TRUNCATE: the message from rank 1"),
+        (
+            "truncate",
+            15,
+            "rank 0: MPI_Recv (argument count) failed: MPI_ERR_TRUNCATE: the message from",
+        ),
         ("leave", 58, "MPI_Recv failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-send", 58, "MPI_Ssend failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-probe", 58, "MPI_Probe failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-barrier", 58, "MPI_Barrier failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-locked", 58, "rank 0: MPI_Win_lock failed: MPI_ERR_PROC_ABORTED: an access to"),
-        ("count", 15, "rank 1: MPI_Bcast failed: MPI_ERR_TRUNCATE: rank 0 sent 16 bytes in a"),
+        (
+            "count",
+            15,
+            "rank 1: MPI_Bcast (argument count) failed: MPI_ERR_TRUNCATE: rank 0 sent 16",
+        ),
         ("again", 16, "rank 0: MPI_Finalize failed: MPI_ERR_OTHER: MPI_Finalize has been called"),
     ] {
         let done = cluster.muster(&["run", "-N", "2", "-n", "4", &program, how]).run();
         assert_eq!(done.code, code, "{how}: {}", done.err);
         assert!(done.err.contains(says), "{how}: {}", done.err);
     }
-    for (how, code, says) in [
-        (
-            "short-other",
-            16,
-            "rank 0: MPI_Allreduce failed: MPI_ERR_OTHER: rank 1 has called another",
-        ),
-        (
-            "short-size",
-            15,
-            "rank 0: MPI_Allreduce failed: MPI_ERR_TRUNCATE: rank 1 has 8 bytes in a",
-        ),
-        ("short-long", 15, "rank 0: MPI_Allreduce failed: MPI_ERR_TRUNCATE: rank 1 has sent a"),
-        ("leave-barrier", 58, "MPI_Barrier failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
-    ] {
-        for ranks in ["2", "4"] {
-            let done = cluster.muster(&["run", "-N", "1", "-n", ranks, &program, how]).run();
-            assert_eq!(done.code, code, "{how}: {}", done.err);
-            assert!(done.err.contains(says), "{how}: {}", done.err);
-        }
-    }
+    ranks_of_a_node_that_differ_are_told(&cluster, &program);
     // Without one rank there is no order of messages.
     let command = ["run", "-N", "2", "-n", "4", "--mpi=bcs", &program, "leave-order"];
     let done = cluster.muster(&command).run();
@@ -230,6 +247,26 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
     let done = cluster.muster(&["run", "-N", "2", "-n", "4", "sh", "-c", &twice]).run();
     assert_eq!((done.code, &*done.out), (16, "ok 4\n"), "{}", done.err);
     assert!(done.err.contains("it was let in before: a rank can run one MPI"), "{}", done.err);
+}
+
+/// Calls of a process that is a job by itself, one for each way to be wrong.
+#[test]
+fn an_error_names_the_function_and_the_argument_that_was_wrong() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("arguments");
+    let run = |args: &[&str]| std::process::Command::new(&program).args(args).output().unwrap();
+    let listed = run(&[]);
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let calls: Vec<&str> = listed.lines().collect();
+    assert!(calls.len() > 160 && calls.last() == Some(&"ok 1"), "{listed}");
+    for (number, line) in calls[..calls.len() - 1].iter().enumerate() {
+        let (argument, call) = line.split_once(' ').unwrap();
+        let function = call.split('(').next().unwrap();
+        let done = run(&[&number.to_string()]);
+        let told = String::from_utf8(done.stderr).unwrap();
+        let says = format!("muster: {function} (argument {argument}) failed: MPI_ERR_");
+        assert!(told.starts_with(&says) && told.lines().count() == 1, "{call}: {told}");
+    }
 }
 
 /// Deadlocks, as the argument has them come about, are told once, and end the job: on one node, on

@@ -3,6 +3,7 @@
 //! * `types.rs`: handles and callbacks;
 //! * `constants.rs`: the values that are in the header, too;
 //! * `signatures.rs`: the type of each function, against which `export!` holds the source;
+//! * `arguments.rs`: the names of each function's arguments, for messages;
 //! * `unsupported.rs`: the functions that no source file exports, which say so when called;
 //! * `fortran.rs`: Fortran's subroutines of the functions.
 //!
@@ -34,6 +35,7 @@ fn main() {
     save("types.rs", &rust_types());
     save("constants.rs", &rust_constants());
     save("signatures.rs", &all.iter().map(signature).collect::<String>());
+    save("arguments.rs", &all.iter().map(arguments).collect::<String>());
     save("unsupported.rs", &unsupported(&all, &exported));
     save("fortran.rs", &fortran::subroutines(&all, &handles()));
 }
@@ -129,6 +131,12 @@ fn signature(function: &Function) -> String {
     // What follows `...` is for tools, which read it themselves.
     let fixed = Function { is_variadic: false, ..function.clone() };
     format!("/// `{0}`.\npub type {0} = {1};\n", fixed.name, function_type(&fixed))
+}
+
+/// What the standard calls the arguments of a function.
+fn arguments(function: &Function) -> String {
+    let names: Vec<&str> = function.parameters.iter().map(|it| it.name.as_str()).collect();
+    format!("/// `{0}`.\npub const {0}: &[&str] = &{names:?};\n", function.name)
 }
 
 /// A function's type in Rust.

@@ -37,6 +37,12 @@ pub mod signatures {
     include!(concat!(env!("OUT_DIR"), "/signatures.rs"));
 }
 
+/// The names of each function's arguments.
+#[allow(non_upper_case_globals, dead_code)]
+pub mod arguments {
+    include!(concat!(env!("OUT_DIR"), "/arguments.rs"));
+}
+
 /// The functions that are not implemented.
 mod unsupported {
     include!(concat!(env!("OUT_DIR"), "/unsupported.rs"));

@@ -2,8 +2,9 @@
 
 use std::marker::PhantomData;
 
-use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::error::{About, Class, Error, Result};
 
+use crate::argument::Passed;
 use crate::export::Argument;
 
 /// Values that the function reads (`const int counts[]`), as many as it says.
@@ -35,6 +36,10 @@ impl<T> Argument for Array<'_, T> {
     // SAFETY: what it leads to is the caller's promise.
     unsafe fn of(c: *const T) -> Self {
         Array(c, PhantomData)
+    }
+
+    fn passed(&self) -> Passed {
+        Passed::Address(self.0.addr())
     }
 }
 
@@ -74,8 +79,12 @@ impl<T> Argument for OutArray<'_, T> {
     unsafe fn of(c: *mut T) -> Self {
         OutArray(c, PhantomData)
     }
+
+    fn passed(&self) -> Passed {
+        Passed::Place(self.0.addr())
+    }
 }
 
 fn missing() -> Error {
-    Error::new(Class::Arg, "an array is null")
+    Error::new(Class::Arg, "an array is null").about(About::Address(0))
 }

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use muster_mpi::buffer::Typed;
 use muster_mpi::datatype::Datatype;
-use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::error::{About, Class, Error, Result};
 
 use crate::abi::constants::{MPI_ANY_TAG, MPI_IN_PLACE};
 use crate::abi::types::MPI_Datatype;
@@ -21,8 +21,9 @@ pub type Elements = Typed<Place>;
 /// [`Class::Count`].
 #[inline]
 pub fn count(count: impl Number) -> Result<usize> {
-    usize::try_from(count.large())
-        .map_err(|_| Error::new(Class::Count, format!("the count {count} is negative")))
+    usize::try_from(count.large()).map_err(|_| {
+        Error::new(Class::Count, format!("the count {count} is negative")).value(count.large())
+    })
 }
 
 /// A datatype that messages may be of.
@@ -34,7 +35,7 @@ pub fn committed(handle: MPI_Datatype) -> Result<Datatype> {
     let datatype = datatype(handle)?;
     if !datatype.committed() {
         let what = "the datatype has not been committed (MPI_Type_commit)";
-        return Err(Error::new(Class::Type, what));
+        return Err(Error::new(Class::Type, what).value(handle.0));
     }
     Ok(datatype)
 }
@@ -53,7 +54,7 @@ pub fn elements(
     // A derived datatype may have addresses of its own (MPI_BOTTOM).
     if address.is_null() && count > 0 && datatype.predefined().is_some() {
         let what = format!("the buffer of {count} elements is null");
-        return Err(Error::new(Class::Buffer, what));
+        return Err(Error::new(Class::Buffer, what).about(About::Address(0)));
     }
     Typed::new(Place::of(address), count, datatype)
 }
@@ -71,7 +72,7 @@ pub fn is_in_place(address: *const c_void) -> bool {
 #[inline]
 pub fn tag(tag: i32) -> Result<i32> {
     if tag < 0 {
-        return Err(Error::new(Class::Tag, format!("the tag {tag} is negative")));
+        return Err(Error::new(Class::Tag, format!("the tag {tag} is negative")).value(tag));
     }
     Ok(tag)
 }

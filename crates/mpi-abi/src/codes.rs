@@ -88,11 +88,11 @@ impl Codes {
         }
         if self.added.iter().any(|(code, (class, _))| *class == number && *code != number) {
             let what = format!("the class {number} has codes, which are to be removed before it");
-            return Err(Error::new(Class::Other, what));
+            return Err(Error::new(Class::Other, what).of("errorclass"));
         }
         if self.added.get(&number).is_some_and(|(_, text)| !text.is_empty()) {
             let what = format!("the string of {number} is to be removed before it");
-            return Err(Error::new(Class::Other, what));
+            return Err(Error::new(Class::Other, what).value(number));
         }
         self.added.remove(&number);
         Ok(())
@@ -100,7 +100,8 @@ impl Codes {
 }
 
 fn unknown(number: c_int) -> Error {
-    Error::new(Class::Arg, format!("{number} is no error code, or none that the program added"))
+    let what = format!("{number} is no error code, or none that the program added");
+    Error::new(Class::Arg, what).value(number)
 }
 
 export! {

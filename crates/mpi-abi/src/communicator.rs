@@ -102,7 +102,7 @@ impl Comm {
             _ => {
                 let size = peers.size();
                 let what = format!("there is no rank {rank} in a communicator of {size}");
-                Err(Error::new(Class::Rank, what))
+                Err(Error::new(Class::Rank, what).value(rank))
             }
         }
     }
@@ -151,7 +151,10 @@ pub fn communicator(comm: MPI_Comm) -> Result<Held> {
     match comm {
         MPI_COMM_WORLD => WORLD.as_ref().map(Held::Standard).map_err(Clone::clone),
         MPI_COMM_SELF => SELF.as_ref().map(Held::Standard).map_err(Clone::clone),
-        MPI_COMM_NULL => Err(Error::new(Class::Comm, "the communicator is MPI_COMM_NULL")),
+        MPI_COMM_NULL => {
+            let what = "the communicator is MPI_COMM_NULL";
+            Err(Error::new(Class::Comm, what).value(MPI_COMM_NULL.0))
+        }
         MPI_Comm(handle) => COMMS.get(handle).map(Held::Made),
     }
 }
@@ -249,7 +252,8 @@ fn all_say_by(comm: &Comm, shape: Shape, own: &[i32]) -> Result<Vec<Vec<i32>>> {
 /// Splits a communicator by colours, in the order of keys.
 pub fn split(comm: &Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
     if colour < 0 && colour != MPI_UNDEFINED {
-        return Err(Error::new(Class::Arg, format!("the colour {colour} is negative")));
+        let what = format!("the colour {colour} is negative");
+        return Err(Error::new(Class::Arg, what).of("color"));
     }
     if comm.inner.remote().is_some() {
         return intercommunicator::split(comm, colour, key);
@@ -375,7 +379,7 @@ export! {
             }
             _ => {
                 let what = format!("{kind} is no type of split that is supported");
-                return Err(Error::new(Class::Arg, what));
+                return Err(Error::new(Class::Arg, what).of("split_type"));
             }
         };
         part.set(split(&comm, colour, key)?)

@@ -5,7 +5,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::error::{About, Class, Error, Result};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -110,7 +110,8 @@ pub fn release(handler: MPI_Errhandler) {
 
 /// Makes a handler of a function of the program.
 fn create(sort: Sort, function: Option<usize>) -> Result<MPI_Errhandler> {
-    let function = function.ok_or_else(|| Error::new(Class::Arg, "the function is null"))?;
+    let function = function
+        .ok_or_else(|| Error::new(Class::Arg, "the function is null").about(About::Address(0)))?;
     let handler = Handler { sort, function, holders: AtomicUsize::new(1) };
     Ok(MPI_Errhandler(HANDLERS.insert(handler)))
 }

@@ -22,6 +22,7 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::abi::constants::{MPI_ERR_UNSUPPORTED_OPERATION, MPI_UNDEFINED};
+use crate::argument::Passed;
 
 /// What a function can take, and what C passes for it.
 pub trait Argument: Sized {
@@ -33,11 +34,14 @@ pub trait Argument: Sized {
     /// # Safety
     /// What a pointer leads to must be what the standard demands of the function's argument.
     unsafe fn of(c: Self::C) -> Self;
+
+    /// What it was, for who looks which argument an error is about.
+    fn passed(&self) -> Passed;
 }
 
 /// Types that C and Rust have alike.
 macro_rules! plain {
-    ($($type:ty)*) => {
+    (|$it:ident| $passed:expr; $($type:ty)*) => {
         $(impl Argument for $type {
             type C = $type;
 
@@ -45,14 +49,23 @@ macro_rules! plain {
             unsafe fn of(c: $type) -> $type {
                 c
             }
+
+            fn passed(&self) -> Passed {
+                let $it = self;
+                $passed
+            }
         })*
     };
 }
 
 use crate::abi::types::*;
+plain! { |it| Passed::Value(i64::from(*it)); c_int }
+plain! { |it| Passed::Value(*it); i64 }
+plain! { |it| Passed::Value(*it as i64); isize }
 plain! {
-    c_int i64 isize MPI_Op MPI_Comm MPI_Group MPI_Win MPI_File MPI_Session MPI_Message MPI_Info
-    MPI_Errhandler MPI_Request MPI_Datatype MPI_T_pvar_session MPI_T_pvar_handle
+    |it| Passed::handle(it.0);
+    MPI_Op MPI_Comm MPI_Group MPI_Win MPI_File MPI_Session MPI_Message MPI_Info MPI_Errhandler
+    MPI_Request MPI_Datatype MPI_T_pvar_session MPI_T_pvar_handle
 }
 
 impl<F> Argument for Option<F> {
@@ -61,6 +74,11 @@ impl<F> Argument for Option<F> {
     // SAFETY: the library calls the function as its type says, which is what the standard demands.
     unsafe fn of(c: Option<F>) -> Option<F> {
         c
+    }
+
+    fn passed(&self) -> Passed {
+        // Where it lies nobody asks: it is wrong only where there is none.
+        if self.is_none() { Passed::Address(0) } else { Passed::Other }
     }
 }
 
@@ -89,7 +107,9 @@ macro_rules! export {
             match body($($arg),*) {
                 Ok(()) => ::muster_mpi::error::SUCCESS,
                 Err(error) => {
-                    let call = (stringify!($name), &[$(stringify!($arg)),*] as &[&str]);
+                    let names = $crate::abi::arguments::$name;
+                    let passed = [$($crate::export::Argument::passed(&$arg)),*];
+                    let call = (stringify!($name), names, &passed as &[_]);
                     $crate::failure::fail(id, call, &error)
                 }
             }
@@ -106,7 +126,9 @@ macro_rules! export {
             match body($($arg),*) {
                 Ok(()) => ::muster_mpi::error::SUCCESS,
                 Err(error) => {
-                    let call = (stringify!($name), &[$(stringify!($arg)),*] as &[&str]);
+                    let names = $crate::abi::arguments::$name;
+                    let passed = [$($crate::export::Argument::passed(&$arg)),*];
+                    let call = (stringify!($name), names, &passed as &[_]);
                     $crate::failure::fail_of_none(call, &error)
                 }
             }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use muster_mpi::error::{Class, Error};
 
 use crate::abi::constants::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_FILE_NULL};
+use crate::argument::{Passed, wrong};
 use crate::errhandler::{self, Action};
 use crate::object::Id;
 use crate::world;
@@ -38,39 +39,12 @@ pub fn note_for(id: Id, action: Action) {
     NOTED.set(Some((id, Some(action))));
 }
 
-/// A function, and the names of its arguments.
-pub type Call = (&'static str, &'static [&'static str]);
-
-/// Which of a function's arguments an error of a class is about, in words: those that are of that
-/// kind. Most functions have one; where it is more than two nobody is helped.
-fn wrong(arguments: &[&'static str], class: Class) -> String {
-    let is_it = |name: &&str| match class {
-        Class::Rank => ["dest", "source", "rank", "leader"].iter().any(|it| name.contains(it)),
-        Class::Root => *name == "root",
-        Class::Tag => name.contains("tag"),
-        Class::Count => name.contains("count"),
-        Class::Type => name.contains("type"),
-        Class::Comm => name.contains("comm"),
-        Class::Group => name.contains("group"),
-        Class::Op => *name == "op",
-        Class::Buffer => name.contains("buf"),
-        Class::Request => name.contains("request"),
-        Class::Win => *name == "win",
-        Class::Disp => name.contains("disp"),
-        Class::Info => name.contains("info"),
-        Class::Dims => name.contains("dims"),
-        _ => false,
-    };
-    let names = arguments.iter().map(|name| name.trim_end_matches('_'));
-    let names: Vec<&str> = names.filter(is_it).collect();
-    if names.is_empty() || names.len() > 2 {
-        return String::new();
-    }
-    format!(" (argument {})", names.join(" or "))
-}
+/// A function, the names of its arguments, and what was passed.
+pub type Call<'a> = (&'static str, &'static [&'static str], &'a [Passed]);
 
 /// Ends a call that failed: returns what the program gets, or ends the job.
-pub fn fail(id: Id, (function, arguments): Call, error: &Error) -> c_int {
+#[cold]
+pub fn fail(id: Id, (function, names, passed): Call<'_>, error: &Error) -> c_int {
     let (id, noted) = NOTED.take().unwrap_or((id, None));
     let own = noted.map_or_else(|| errhandler::action(id), Ok);
     let (id, action) = own.map_or_else(|_| of_invalid(id), |action| (id, action));
@@ -78,7 +52,7 @@ pub fn fail(id: Id, (function, arguments): Call, error: &Error) -> c_int {
     match action {
         Action::Return => code,
         Action::Call(address) => errhandler::call(address, id, code),
-        Action::End => end(&format!("{function}{}", wrong(arguments, error.class)), error),
+        Action::End => end(&format!("{function}{}", wrong(names, passed, error)), error),
     }
 }
 
@@ -102,7 +76,8 @@ fn of_invalid(id: Id) -> (Id, Action) {
 }
 
 /// Ends a call that failed and is about no object.
-pub fn fail_of_none(call: Call, error: &Error) -> c_int {
+#[cold]
+pub fn fail_of_none(call: Call<'_>, error: &Error) -> c_int {
     fail(of_none().0, call, error)
 }
 
@@ -148,19 +123,4 @@ pub fn leave(status: c_int) -> ! {
     unsafe { libc::fflush(std::ptr::null_mut()) };
     // SAFETY: it takes a number and does not return.
     unsafe { libc::_exit(status) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_error_is_about_the_arguments_of_its_kind() {
-        let send = ["buf", "count_", "datatype", "dest", "tag", "comm"];
-        let told = |class| wrong(&send, class);
-        assert_eq!(told(Class::Rank), " (argument dest)");
-        assert_eq!(told(Class::Count), " (argument count)");
-        assert_eq!(told(Class::Truncate), "");
-        assert_eq!(wrong(&["dest", "source"], Class::Rank), " (argument dest or source)");
-    }
 }

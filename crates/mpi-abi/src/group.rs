@@ -26,7 +26,10 @@ static GROUPS: Table<Group> = Table::new(Class::Group, "a group");
 pub fn group(handle: MPI_Group) -> Result<Group> {
     match handle {
         MPI_GROUP_EMPTY => Ok(Group::empty()),
-        MPI_GROUP_NULL => Err(Error::new(Class::Group, "the group is MPI_GROUP_NULL")),
+        MPI_GROUP_NULL => {
+            let what = "the group is MPI_GROUP_NULL";
+            Err(Error::new(Class::Group, what).value(handle.0))
+        }
         MPI_Group(handle) => GROUPS.get(handle).map(|group| (*group).clone()),
     }
 }

@@ -181,7 +181,7 @@ export! {
     fn MPI_Info_get_nthkey(info: MPI_Info, n: c_int, name: TextOut) {
         let at = usize::try_from(n).unwrap_or(usize::MAX);
         let key = read(info, |it| it.0.get(at).map(|(key, _)| key.clone()))?;
-        let none = || Error::new(Class::Arg, format!("there is no key number {n}"));
+        let none = || Error::new(Class::Arg, format!("there is no key number {n}")).of("n");
         name.set(&key.ok_or_else(none)?, MPI_MAX_INFO_KEY).map(drop)
     }
 

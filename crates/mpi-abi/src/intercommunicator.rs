@@ -148,7 +148,7 @@ fn leader_of(peer: &Comm, leader: c_int) -> Result<u32> {
     let own = world()?.rank;
     peer.peer(leader)?.filter(|other| *other != own).ok_or_else(|| {
         let what = format!("the remote leader {leader} is this process itself, or nobody");
-        Error::new(Class::Rank, what)
+        Error::new(Class::Rank, what).of("remote_leader")
     })
 }
 
@@ -265,9 +265,9 @@ export! {
         let comm = communicator(comm)?;
         if comm.inner.remote().is_some() {
             let what = "it is an intercommunicator, and has two groups already";
-            return Err(Error::new(Class::Comm, what));
+            return Err(Error::new(Class::Comm, what).of("local_comm"));
         }
-        let leader = comm.inner.group().checked(leader)?;
+        let leader = comm.inner.group().checked(leader).map_err(|it| it.of("local_leader"))?;
         let find = || {
             let (peer, label) = (communicator(peer)?, checked_tag(tag)?);
             meet(&comm, &peer, leader_of(&peer, remote_leader)?, label)

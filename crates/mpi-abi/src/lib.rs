@@ -13,6 +13,7 @@
 #![allow(unsafe_code)]
 
 mod abi;
+mod argument;
 mod array;
 mod attached;
 mod attribute;

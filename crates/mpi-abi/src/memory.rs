@@ -40,7 +40,7 @@ export! {
     fn MPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: OutPointer) {
         let alignment = alignment(&info::infos(info)?);
         let size = usize::try_from(size)
-            .map_err(|_| Error::new(Class::Arg, format!("{size} bytes are asked for")))?;
+            .map_err(|_| Error::new(Class::Arg, format!("{size} bytes are asked for")).of("size"))?;
         let mut place = std::ptr::null_mut();
         // SAFETY: the place is ours, the alignment a power of two of at least a pointer's size.
         let failed = unsafe { libc::posix_memalign(&mut place, alignment, size.max(1)) };

@@ -99,8 +99,9 @@ impl op::Function for Called {
 }
 
 fn make(function: Option<Written>, commute: c_int, op: Out<MPI_Op>) -> Result<()> {
-    let written =
-        function.ok_or_else(|| Error::new(Class::Arg, "the function of the operation is null"))?;
+    let written = function.ok_or_else(|| {
+        Error::new(Class::Arg, "the function of the operation is null").of("user_fn")
+    })?;
     op.set(MPI_Op(OPERATIONS.insert(User { written, is_commutative: commute != 0 })))
 }
 

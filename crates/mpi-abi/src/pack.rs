@@ -3,7 +3,7 @@
 use muster_message::Buffer;
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::datatype::{Datatype, Predefined};
-use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::error::{About, Class, Error, Result};
 
 use crate::abi::types::*;
 use crate::buffer::{Elements, committed, count, elements};
@@ -23,19 +23,20 @@ fn packed(
     let start = usize::try_from(position.large()).ok().filter(|start| *start <= size);
     let start = start.ok_or_else(|| {
         let what = format!("the position {position} is not within the {size} packed bytes");
-        Error::new(Class::Arg, what)
+        Error::new(Class::Arg, what).of("position")
     })?;
     let end = start + need;
     if end > size {
         let left = size - start;
         let what = format!("{need} bytes are packed, and from position {start} on {left} are left");
-        return Err(Error::new(Class::Truncate, what));
+        return Err(Error::new(Class::Truncate, what).of("size"));
     }
     if address.is_null() && need > 0 {
         return Err(Error::new(
             Class::Buffer,
             format!("the buffer of {size} packed bytes is null"),
-        ));
+        )
+        .about(About::Address(0)));
     }
     let place = Place::of(address).offset(start as isize);
     Ok((Typed::new(place, need, Datatype::of(Predefined::Packed).clone())?, end))
@@ -45,7 +46,8 @@ fn packed(
 fn position<N: Number>(end: usize) -> Result<N> {
     let end = end as i64;
     N::try_from(end).map_err(|_| {
-        Error::new(Class::Arg, format!("the position {end} is too large for this function"))
+        let what = format!("the position {end} is too large for this function");
+        Error::new(Class::Arg, what).of("position")
     })
 }
 

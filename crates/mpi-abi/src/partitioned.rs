@@ -43,7 +43,8 @@ fn with_state<T>(
 /// A number of partitions.
 fn partitions(number: c_int) -> Result<usize> {
     usize::try_from(number).map_err(|_| {
-        Error::new(Class::Arg, format!("the number of partitions is negative: {number}"))
+        let what = format!("the number of partitions is negative: {number}");
+        Error::new(Class::Arg, what).of("partitions")
     })
 }
 
@@ -103,8 +104,9 @@ fn other() -> Error {
 
 /// A partition's number.
 fn part(number: c_int) -> Result<usize> {
-    usize::try_from(number)
-        .map_err(|_| Error::new(Class::Arg, format!("there is no partition {number}")))
+    usize::try_from(number).map_err(|_| {
+        Error::new(Class::Arg, format!("there is no partition {number}")).of("partition")
+    })
 }
 
 both! {

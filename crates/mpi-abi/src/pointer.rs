@@ -5,9 +5,10 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::marker::PhantomData;
 
-use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::error::{About, Class, Error, Result};
 
 use crate::abi::types::MPI_Status;
+use crate::argument::Passed;
 use crate::export::Argument;
 use crate::request::{EMPTY, Ended, Failed};
 
@@ -42,6 +43,10 @@ impl<T> Argument for Out<T> {
     // SAFETY: what it leads to is the caller's promise.
     unsafe fn of(c: *mut T) -> Out<T> {
         Out(c)
+    }
+
+    fn passed(&self) -> Passed {
+        Passed::Place(self.0.addr())
     }
 }
 
@@ -93,6 +98,10 @@ impl Argument for StatusOut {
     unsafe fn of(c: *mut MPI_Status) -> StatusOut {
         StatusOut(c)
     }
+
+    fn passed(&self) -> Passed {
+        Passed::Other
+    }
 }
 
 /// A place for a pointer of any type (`void *baseptr`, which is the address of a pointer).
@@ -113,6 +122,10 @@ impl Argument for OutPointer {
     unsafe fn of(c: *mut c_void) -> OutPointer {
         OutPointer(c)
     }
+
+    fn passed(&self) -> Passed {
+        Passed::Place(self.0.addr())
+    }
 }
 
 /// An address that nothing is read from here (`void *base`).
@@ -126,6 +139,10 @@ impl Argument for Address {
     unsafe fn of(c: *mut c_void) -> Address {
         Address(c)
     }
+
+    fn passed(&self) -> Passed {
+        Passed::Address(self.0.addr())
+    }
 }
 
 /// An address that nothing is read from here (`const void *location`).
@@ -138,6 +155,10 @@ impl Argument for ConstAddress {
     // SAFETY: it is only handed on.
     unsafe fn of(c: *const c_void) -> ConstAddress {
         ConstAddress(c)
+    }
+
+    fn passed(&self) -> Passed {
+        Passed::Address(self.0.addr())
     }
 }
 
@@ -167,6 +188,10 @@ impl Argument for Text<'_> {
     // SAFETY: what it leads to is the caller's promise.
     unsafe fn of(c: *const c_char) -> Self {
         Text(c, PhantomData)
+    }
+
+    fn passed(&self) -> Passed {
+        Passed::Address(self.0.addr())
     }
 }
 
@@ -210,6 +235,10 @@ impl Argument for TextOut {
     unsafe fn of(c: *mut c_char) -> TextOut {
         TextOut(c)
     }
+
+    fn passed(&self) -> Passed {
+        Passed::Place(self.0.addr())
+    }
 }
 
 /// An argument that is not looked at.
@@ -223,11 +252,16 @@ impl<C> Argument for Unused<C> {
     unsafe fn of(_: C) -> Unused<C> {
         Unused(PhantomData)
     }
+
+    fn passed(&self) -> Passed {
+        Passed::Other
+    }
 }
 
 /// A pointer of the program is null.
 fn missing() -> Error {
-    Error::new(Class::Arg, "an argument that must be an address is null")
+    let what = "an argument that must be an address is null";
+    Error::new(Class::Arg, what).about(About::Address(0))
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ fn members(name: Text<'_>) -> Result<Option<Group>> {
 
 /// That there is none of a name.
 fn no_set() -> Error {
-    Error::new(Class::Arg, "there is no set of processes of that name")
+    Error::new(Class::Arg, "there is no set of processes of that name").of("pset_name")
 }
 
 /// Opens a session.
@@ -103,7 +103,8 @@ export! {
         opened(session)?;
         info::infos(info)?;
         let known = usize::try_from(n).ok().and_then(|n| SETS.get(n));
-        let none = || Error::new(Class::Arg, format!("there is no set of processes number {n}"));
+        let what = || format!("there is no set of processes number {n}");
+        let none = || Error::new(Class::Arg, what()).of("n");
         let (set, _) = known.ok_or_else(none)?;
         name.set(set.as_bytes(), room.get()?)?;
         room.set(set.len() as c_int + 1)

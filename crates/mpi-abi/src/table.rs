@@ -98,7 +98,7 @@ impl<T> Table<T> {
     /// That a handle is none of these.
     fn wrong(&self, handle: usize) -> Error {
         let what = self.what;
-        Error::new(self.class, format!("{handle:#x} is not {what}, or it was freed"))
+        Error::new(self.class, format!("{handle:#x} is not {what}, or it was freed")).value(handle)
     }
 }
 

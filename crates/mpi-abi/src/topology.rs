@@ -3,7 +3,7 @@
 
 use std::ffi::c_int;
 
-use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::error::{About, Class, Error, Result};
 use muster_mpi::group::Group;
 use muster_mpi::topology::{Cartesian, Dimension, Distributed, Edge, Graph, Topology, dims_create};
 
@@ -70,8 +70,9 @@ fn distributed(comm: &Comm) -> Result<&Distributed> {
 
 /// A number of dimensions.
 fn dimensions(number: c_int) -> Result<usize> {
-    usize::try_from(number)
-        .map_err(|_| Error::new(Class::Dims, format!("a grid of {number} dimensions")))
+    usize::try_from(number).map_err(|_| {
+        Error::new(Class::Dims, format!("a grid of {number} dimensions")).value(number)
+    })
 }
 
 /// A grid that fits into a communicator.
@@ -108,7 +109,7 @@ fn weights(list: Array<'_, c_int>, number: usize) -> Result<Option<&[c_int]>> {
         // Each edge has a weight, so there are no edges.
         MPI_WEIGHTS_EMPTY if number > 0 => {
             let what = format!("{number} edges have the weights MPI_WEIGHTS_EMPTY");
-            Err(Error::new(Class::Arg, what))
+            Err(Error::new(Class::Arg, what).about(About::Address(MPI_WEIGHTS_EMPTY)))
         }
         MPI_WEIGHTS_EMPTY => Ok(Some(&[])),
         _ => list.slice(number).map(Some),
@@ -316,7 +317,10 @@ export! {
         let _ = reorder;
         let (comm, number) = (communicator(comm)?, count(number)?);
         let size = plain(&comm)?;
-        let degrees = degrees.slice(number)?.iter().map(|degree| count(*degree));
+        let degree = |(at, degree): (usize, &c_int)| {
+            count(*degree).map_err(|error| error.within(degrees.address(), at))
+        };
+        let degrees = degrees.slice(number)?.iter().enumerate().map(degree);
         let degrees = degrees.collect::<Result<Vec<usize>>>()?;
         let all = degrees.iter().sum();
         let (ends, weights) = (destinations.slice(all)?, weights(edge_weights, all)?);

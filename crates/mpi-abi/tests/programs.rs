@@ -37,8 +37,8 @@ fn an_argument_that_is_missing_ends_the_program_with_one_message() {
     assert_eq!((ran.status, ran.out.as_str()), (Some(13), ""));
     assert_eq!(
         ran.err,
-        "muster: MPI_Get_version failed: MPI_ERR_ARG: an argument that must be an address is null  \
-         [E501]\n"
+        "muster: MPI_Get_version (argument version) failed: MPI_ERR_ARG: an argument that must be \
+         an address is null  [E501]\n"
     );
 }
 

@@ -171,6 +171,25 @@ pub struct Why {
     pub class: Class,
     /// One sentence for people, without capital letter and full stop.
     pub what: String,
+    /// Which argument of the call was wrong.
+    pub about: About,
+}
+
+/// How the argument that was wrong is found among those of the call. Who finds the error rarely
+/// knows what the standard calls the argument there, but has its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum About {
+    /// One that the class is about, or none.
+    #[default]
+    Class,
+    /// The one of this name, or whose name ends with it.
+    Argument(&'static str),
+    /// The one that is this number, or handle.
+    Value(i64),
+    /// The one that is this address.
+    Address(usize),
+    /// Of the array at this address the element with this number.
+    Element(usize, usize),
 }
 
 /// What most of this crate returns.
@@ -181,7 +200,40 @@ impl Error {
     #[must_use]
     #[cold]
     pub fn new(class: Class, what: impl Into<String>) -> Error {
-        Error(Box::new(Why { class, what: what.into() }))
+        Error(Box::new(Why { class, what: what.into(), about: About::Class }))
+    }
+
+    /// The same, of an argument that the standard calls so in each call that can have it.
+    #[must_use]
+    #[cold]
+    pub fn of(self, argument: &'static str) -> Error {
+        self.about(About::Argument(argument))
+    }
+
+    /// The same, of an argument that is to be found like that. Who says it last is nearest to the
+    /// call, and knows best.
+    #[must_use]
+    #[cold]
+    pub fn about(mut self, about: About) -> Error {
+        self.0.about = about;
+        self
+    }
+
+    /// The same, of the argument that is this number, or handle.
+    #[must_use]
+    #[cold]
+    pub fn value(self, value: impl TryInto<i64>) -> Error {
+        match value.try_into() {
+            Ok(value) => self.about(About::Value(value)),
+            Err(_) => self,
+        }
+    }
+
+    /// The same, where what was found wrong is an element of an array, by its address.
+    #[must_use]
+    #[cold]
+    pub fn within(self, array: usize, element: usize) -> Error {
+        self.about(About::Element(array, element))
     }
 
     /// Its sentence.

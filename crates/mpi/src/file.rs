@@ -40,12 +40,12 @@ fn is_in_order(filetype: &Datatype, is_written: bool) -> Result<()> {
     for run in filetype.runs(1) {
         if run.at < at {
             let what = format!("the filetype has the byte {} behind the byte {at}", run.at);
-            return Err(Error::new(Class::Io, what));
+            return Err(Error::new(Class::Io, what).of("filetype"));
         }
         if is_written && run.at < end {
             let what =
                 format!("the filetype has the byte {} of a file to be written twice", run.at);
-            return Err(Error::new(Class::Io, what));
+            return Err(Error::new(Class::Io, what).of("filetype"));
         }
         (at, end) = (run.at, end.max(run.at + run.length as isize));
     }
@@ -74,15 +74,19 @@ impl View {
         is_written: bool,
     ) -> Result<View> {
         let displacement = u64::try_from(displacement).map_err(|_| {
-            Error::new(Class::Arg, format!("the displacement {displacement} is negative"))
+            let what = format!("the displacement {displacement} is negative");
+            Error::new(Class::Arg, what).of("disp")
         })?;
-        let wrong = |what: String| Err(Error::new(Class::Type, what));
+        let wrong = |argument, what: String| Err(Error::new(Class::Type, what).of(argument));
         let (unit, size) = (etype.size(), filetype.size());
         if unit == 0 {
-            return wrong("the etype has no data".to_owned());
+            return wrong("etype", "the etype has no data".to_owned());
         }
         if !size.is_multiple_of(unit) {
-            return wrong(format!("the filetype's {size} bytes are not whole etypes of {unit}"));
+            return wrong(
+                "filetype",
+                format!("the filetype's {size} bytes are not whole etypes of {unit}"),
+            );
         }
         if size == 0 {
             // Of a file that others share this process has no part.
@@ -90,7 +94,7 @@ impl View {
         }
         if filetype.true_lower_bound() < 0 || filetype.extent() <= 0 {
             let what = "the filetype has data before its beginning, or no extent to repeat it at";
-            return Err(Error::new(Class::Io, what));
+            return Err(Error::new(Class::Io, what).of("filetype"));
         }
         is_in_order(&filetype, is_written)?;
         Ok(View { displacement, etype, filetype })
@@ -124,7 +128,7 @@ impl View {
         let position = position.filter(|position| self.is_within_files(*position));
         position.ok_or_else(|| {
             let what = format!("the offset {offset} is negative, or larger than that of any file");
-            Error::new(Class::Arg, what)
+            Error::new(Class::Arg, what).of("offset")
         })
     }
 
@@ -179,7 +183,7 @@ impl View {
         let end = position.checked_add(length as u64);
         if !end.is_some_and(|end| self.is_within_files(end)) {
             let what = format!("no file is so large that it has {length} bytes behind {position}");
-            return Err(Error::new(Class::Arg, what));
+            return Err(Error::new(Class::Arg, what).of("count"));
         }
         let cursor = self.cursor(position, length);
         Ok(Extents { cursor, displacement: self.displacement, left: length, ahead: None })

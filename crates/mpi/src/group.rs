@@ -170,7 +170,7 @@ impl Group {
     pub fn checked(&self, rank: i32) -> Result<u32> {
         u32::try_from(rank).ok().filter(|&rank| rank < self.size()).ok_or_else(|| {
             let what = format!("rank {rank} is not in a group of {} processes", self.size());
-            Error::new(Class::Rank, what)
+            Error::new(Class::Rank, what).value(rank)
         })
     }
 
@@ -273,7 +273,7 @@ impl Group {
             let (from, to, step) = (i64::from(first), i64::from(last), i64::from(stride));
             if step == 0 || (to - from).signum() == -step.signum() {
                 let what = format!("a stride of {stride} does not lead from {first} to {last}");
-                return Err(Error::new(Class::Arg, what));
+                return Err(Error::new(Class::Arg, what).of("ranges"));
             }
             // The ends bound what is between them, and with it the list.
             let end = from + (to - from) / step * step;

@@ -175,7 +175,7 @@ impl<M: Memory> Sending<M> {
             Some(is_ready @ false) => *is_ready = true,
             Some(true) => {
                 let what = format!("partition {part} was ready before");
-                return Err(Error::new(Class::Arg, what));
+                return Err(Error::new(Class::Arg, what).of("partition"));
             }
             None => return Err(beyond(part, self.parts.len())),
         }
@@ -323,7 +323,7 @@ impl<M: Memory> Receiving<M> {
 
 /// That there is no such part.
 fn beyond(part: usize, parts: usize) -> Error {
-    Error::new(Class::Arg, format!("there is no partition {part} among {parts}"))
+    Error::new(Class::Arg, format!("there is no partition {part} among {parts}")).of("partition")
 }
 
 impl<M: Memory> Channels<M> {

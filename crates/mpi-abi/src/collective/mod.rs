@@ -19,7 +19,7 @@ use std::ffi::{c_int, c_void};
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::{Operands, Plan, Short, Side};
 use muster_mpi::communicator::LAST;
-use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::error::{About, Class, Error, Result};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -312,6 +312,13 @@ fn peers(comm: &Comm) -> u32 {
     comm.inner.peers().size()
 }
 
+/// That it is.
+#[cold]
+fn not_in_place() -> Error {
+    let what = "MPI_IN_PLACE is not allowed for this buffer here";
+    Error::new(Class::Buffer, what).about(About::Address(MPI_IN_PLACE))
+}
+
 /// A buffer that may not be `MPI_IN_PLACE`.
 ///
 /// # Errors
@@ -323,7 +330,7 @@ pub fn plain(
     datatype: MPI_Datatype,
 ) -> Result<Elements> {
     if is_in_place(address) {
-        return Err(Error::new(Class::Buffer, "MPI_IN_PLACE is not allowed for this buffer here"));
+        return Err(not_in_place());
     }
     elements(address, count, datatype)
 }
@@ -374,7 +381,7 @@ pub fn apart(from: &Elements, into: &Elements) -> Result<()> {
         || from.datatype().predefined().is_some() && into.datatype().predefined().is_some();
     if from.is(into) && from.size() > 0 && into.size() > 0 && are_plain() {
         let what = "the send buffer is the receive buffer, too: MPI_IN_PLACE is for that";
-        return Err(Error::new(Class::Buffer, what));
+        return Err(Error::new(Class::Buffer, what).of("sendbuf"));
     }
     Ok(())
 }
@@ -389,7 +396,8 @@ fn row(
     let first = plain(address, count, datatype)?;
     let (count, ranks) = (first.count(), ranks as usize);
     let all = count.checked_mul(ranks).ok_or_else(|| {
-        Error::new(Class::Count, format!("{count} elements for each of {ranks} ranks are too many"))
+        let what = format!("{count} elements for each of {ranks} ranks are too many");
+        Error::new(Class::Count, what).value(count)
     })?;
     Typed::new(first.memory().clone(), all, first.datatype().clone())
 }
@@ -420,9 +428,10 @@ fn varied<N: Number, D: Number>(
     let datatype = committed(datatype)?;
     let (counts, displacements) =
         (counts.slice(ranks as usize)?, displacements.slice(ranks as usize)?);
-    let parts = counts.iter().zip(displacements).map(|(count, displacement)| {
+    let parts = counts.iter().zip(displacements).enumerate().map(|(at, (count, displacement))| {
         let by = (displacement.large() as isize).checked_mul(datatype.extent());
-        part(address, by, *count, datatype.clone())
+        let part = part(address, by, *count, datatype.clone());
+        part.map_err(|error| within(error, at, (&counts[0], &displacements[0])))
     });
     parts.collect()
 }
@@ -436,14 +445,28 @@ fn mixed<N: Number, D: Number>(
 ) -> Result<Vec<Elements>> {
     let ranks = ranks as usize;
     let (counts, displacements) = (counts.slice(ranks)?, displacements.slice(ranks)?);
-    let parts = counts.iter().zip(displacements).zip(datatypes.slice(ranks)?);
-    let parts = parts.map(|((count, displacement), datatype)| {
+    let datatypes = datatypes.slice(ranks)?;
+    let parts = counts.iter().zip(displacements).zip(datatypes).enumerate();
+    let parts = parts.map(|(at, ((count, displacement), datatype))| {
         let by = Some(displacement.large() as isize);
         // Of nothing it does not matter what it is: programs name no datatype there.
         let is_none = count.large() == 0 && *datatype == MPI_DATATYPE_NULL;
-        part(address, by, *count, committed(if is_none { MPI_BYTE } else { *datatype })?)
+        let datatype = committed(if is_none { MPI_BYTE } else { *datatype });
+        let datatype = datatype.map_err(|it| it.within(datatypes.as_ptr().addr(), at))?;
+        let part = part(address, by, *count, datatype);
+        part.map_err(|error| within(error, at, (&counts[0], &displacements[0])))
     });
     parts.collect()
+}
+
+/// What is wrong with the part of one rank, of the element of an array that it is about.
+#[cold]
+fn within<N, D>(error: Error, at: usize, (counts, displacements): (&N, &D)) -> Error {
+    match error.class {
+        Class::Count => error.within(std::ptr::from_ref(counts).addr(), at),
+        Class::Disp => error.within(std::ptr::from_ref(displacements).addr(), at),
+        _ => error,
+    }
 }
 
 /// Elements so many bytes behind the address of a buffer.
@@ -455,15 +478,15 @@ fn part(
 ) -> Result<Elements> {
     let count = buffer::count(number)?;
     if is_in_place(address) {
-        return Err(Error::new(Class::Buffer, "MPI_IN_PLACE is not allowed for this buffer here"));
+        return Err(not_in_place());
     }
     // A displacement may be an address (MPI_BOTTOM).
     let is_null = address.is_null() && by == Some(0);
     if is_null && count > 0 && datatype.predefined().is_some() {
         let what = format!("the buffer with {count} elements for a rank is null");
-        return Err(Error::new(Class::Buffer, what));
+        return Err(Error::new(Class::Buffer, what).about(About::Address(0)));
     }
-    let by = by.ok_or_else(|| Error::new(Class::Arg, "a displacement is too large"))?;
+    let by = by.ok_or_else(|| Error::new(Class::Disp, "a displacement is too large"))?;
     Typed::new(Place::of(address).offset(by), count, datatype)
 }
 

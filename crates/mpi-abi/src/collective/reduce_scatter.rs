@@ -37,7 +37,11 @@ collective! {
     ) on comm {
         let comm = communicator(comm)?;
         let counts = recvcounts.slice(comm.inner.size() as usize)?;
-        let counts = counts.iter().map(|count| buffer::count(*count)).collect::<Result<_>>()?;
+        let counts = counts.iter().enumerate().map(|(at, count)| {
+            let count = buffer::count(*count);
+            count.map_err(|error| error.within(recvcounts.address(), at))
+        });
+        let counts = counts.collect::<Result<_>>()?;
         reduce_scatter(comm, (sendbuf.0, recvbuf.0), counts, op, datatype)
     }
 

@@ -30,7 +30,7 @@ fn order(number: c_int) -> Result<Order> {
         MPI_ORDER_FORTRAN => Ok(Order::Fortran),
         _ => {
             let what = format!("{number} is neither MPI_ORDER_C nor MPI_ORDER_FORTRAN");
-            Err(Error::new(Class::Arg, what))
+            Err(Error::new(Class::Arg, what).of("order"))
         }
     }
 }
@@ -43,17 +43,17 @@ fn distribution(number: c_int) -> Result<Distribution> {
         MPI_DISTRIBUTE_CYCLIC => Ok(Distribution::Cyclic),
         _ => {
             let what = format!("{number} is no distribution (MPI_DISTRIBUTE_...)");
-            Err(Error::new(Class::Arg, what))
+            Err(Error::new(Class::Arg, what).of("array_of_distribs"))
         }
     }
 }
 
 /// How many dimensions an array has.
 fn dimensions(number: c_int) -> Result<usize> {
-    usize::try_from(number)
-        .ok()
-        .filter(|number| *number > 0)
-        .ok_or_else(|| Error::new(Class::Arg, format!("an array cannot have {number} dimensions")))
+    usize::try_from(number).ok().filter(|number| *number > 0).ok_or_else(|| {
+        let what = format!("an array cannot have {number} dimensions");
+        Error::new(Class::Arg, what).of("ndims")
+    })
 }
 
 both! {
@@ -123,7 +123,9 @@ both! {
     ) {
         let number = count(number)?;
         let (lengths, at) = (counts(lengths, number)?, addresses(displacements, number)?);
-        let of = of.slice(number)?.iter().map(|handle| datatype(*handle));
+        let all = of.slice(number)?.iter().enumerate();
+        let within = |at| move |error: Error| error.within(of.address(), at);
+        let of = all.map(|(at, handle)| datatype(*handle).map_err(within(at)));
         give::<N>(new, Datatype::structure(&lengths, &at, &of.collect::<Result<Vec<_>>>()?)?)
     }
 

@@ -21,7 +21,7 @@ fn handle(of: Datatype) -> MPI_Datatype {
 
 /// Writes a list into an array that has room for so many.
 fn fill<T: Copy>(
-    what: &str,
+    (what, most): (&str, &'static str),
     list: Vec<T>,
     room: impl Number,
     array: OutArray<'_, T>,
@@ -29,7 +29,7 @@ fn fill<T: Copy>(
     let (length, room) = (list.len(), count(room)?);
     if length > room {
         let what = format!("there is room for {room} {what}, and the datatype has {length}");
-        return Err(Error::new(Class::Arg, what));
+        return Err(Error::new(Class::Arg, what).of(most));
     }
     array.slice(length)?.copy_from_slice(&list);
     Ok(())
@@ -81,10 +81,10 @@ export! {
     ) {
         let contents: Contents = datatype(own)?.contents()?;
         small(contents.large_counts.len())?;
-        fill("integers", contents.integers, most_integers, integers)?;
-        fill("addresses", contents.addresses, most_addresses, addresses)?;
+        fill(("integers", "max_integers"), contents.integers, most_integers, integers)?;
+        fill(("addresses", "max_addresses"), contents.addresses, most_addresses, addresses)?;
         let handles = contents.datatypes.into_iter().map(handle).collect();
-        fill("datatypes", handles, most_datatypes, datatypes)
+        fill(("datatypes", "max_datatypes"), handles, most_datatypes, datatypes)
     }
 
     /// The same, with large counts.
@@ -95,10 +95,11 @@ export! {
         datatypes: OutArray<MPI_Datatype>,
     ) {
         let contents: Contents = datatype(own)?.contents()?;
-        fill("integers", contents.integers, most_integers, integers)?;
-        fill("addresses", contents.addresses, most_addresses, addresses)?;
-        fill("large counts", contents.large_counts, most_large_counts, large_counts)?;
+        fill(("integers", "max_integers"), contents.integers, most_integers, integers)?;
+        fill(("addresses", "max_addresses"), contents.addresses, most_addresses, addresses)?;
+        let large = ("large counts", "max_large_counts");
+        fill(large, contents.large_counts, most_large_counts, large_counts)?;
         let handles = contents.datatypes.into_iter().map(handle).collect();
-        fill("datatypes", handles, most_datatypes, datatypes)
+        fill(("datatypes", "max_datatypes"), handles, most_datatypes, datatypes)
     }
 }

@@ -48,7 +48,7 @@ pub(super) fn handle(datatype: &Datatype) -> Option<usize> {
 fn open(precision: c_int, range: c_int) -> Result<(Option<c_int>, Option<c_int>)> {
     if precision == MPI_UNDEFINED && range == MPI_UNDEFINED {
         let what = "precision and range are both MPI_UNDEFINED";
-        return Err(Error::new(Class::Arg, what));
+        return Err(Error::new(Class::Arg, what).of("p"));
     }
     let given = |number| Some(number).filter(|number| *number != MPI_UNDEFINED);
     Ok((given(precision), given(range)))
@@ -88,12 +88,13 @@ export! {
 
     /// The datatype of a class with so many bytes.
     fn MPI_Type_match_size(number: c_int, size: c_int, found: Out<MPI_Datatype>) {
-        let bytes = usize::try_from(size).ok();
-        let matching = class(number).zip(bytes);
+        let (class, bytes) = (class(number), usize::try_from(size).ok());
+        let is_class = class.is_some();
+        let matching = class.zip(bytes);
         let matching = matching.and_then(|(class, size)| Predefined::of_size(class, size));
         let matching = matching.ok_or_else(|| {
             let what = format!("there is no datatype of class {number} with {size} bytes");
-            Error::new(Class::Arg, what)
+            Error::new(Class::Arg, what).of(if is_class { "size" } else { "typeclass" })
         })?;
         found.set(MPI_Datatype(matching.handle()))
     }

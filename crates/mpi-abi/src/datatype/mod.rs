@@ -28,7 +28,8 @@ pub fn datatype(handle: MPI_Datatype) -> Result<Datatype> {
         return Ok(predefined.clone());
     }
     if handle == MPI_DATATYPE_NULL {
-        return Err(Error::new(Class::Type, "the datatype is MPI_DATATYPE_NULL"));
+        let what = "the datatype is MPI_DATATYPE_NULL";
+        return Err(Error::new(Class::Type, what).value(handle.0));
     }
     DATATYPES.get(handle.0).map(|datatype| (*datatype).clone())
 }

@@ -36,11 +36,12 @@ impl File {
 
     /// Has rank 0 change its size, which all ranks demand alike.
     fn resize(&self, size: i64, change: fn(&File, u64) -> io::Result<()>) -> Result<()> {
-        self.agree("the size", size)?;
+        self.agree("size", size)?;
         self.writable()?;
         self.random()?;
-        let size = u64::try_from(size)
-            .map_err(|_| Error::new(Class::Arg, format!("the size {size} is negative")))?;
+        let size = u64::try_from(size).map_err(|_| {
+            Error::new(Class::Arg, format!("the size {size} is negative")).of("size")
+        })?;
         let changed = match self.comm.inner.rank() {
             0 => {
                 change(self, size).map_err(|error| failed("change the size of", &self.name, error))
@@ -110,7 +111,7 @@ export! {
     /// Has each access be as if nobody else had one at that time, or not.
     fn MPI_File_set_atomicity(fh: MPI_File, flag: c_int) on fh {
         let file = file(fh)?;
-        file.agree("the flag", i64::from(flag != 0))?;
+        file.agree("flag", i64::from(flag != 0))?;
         file.state().is_atomic = flag != 0;
         Ok(())
     }

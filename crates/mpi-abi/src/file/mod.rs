@@ -92,7 +92,7 @@ static FILES: Table<File> = Table::new(Class::File, "a file");
 /// [`Class::File`].
 fn file(handle: MPI_File) -> Result<Arc<File>> {
     match handle {
-        MPI_FILE_NULL => Err(Error::new(Class::File, "the file is MPI_FILE_NULL")),
+        MPI_FILE_NULL => Err(Error::new(Class::File, "the file is MPI_FILE_NULL").value(handle.0)),
         MPI_File(handle) => FILES.get(handle),
     }
 }
@@ -116,7 +116,7 @@ impl File {
         match self.is(MPI_MODE_SEQUENTIAL) {
             true => {
                 let what = format!("{} is open with MPI_MODE_SEQUENTIAL", self.name.display());
-                Err(Error::new(Class::UnsupportedOperation, what))
+                Err(Error::new(Class::UnsupportedOperation, what).of("fh"))
             }
             false => Ok(()),
         }
@@ -133,13 +133,13 @@ impl File {
     ///
     /// # Errors
     /// [`Class::NotSame`].
-    fn agree(&self, what: &str, number: i64) -> Result<()> {
+    fn agree(&self, argument: &'static str, number: i64) -> Result<()> {
         let own = halves(number);
         match all_say(&self.comm, &own)?.iter().position(|said| said[..] != own) {
             None => Ok(()),
             Some(rank) => {
-                let what = format!("{what} is {number} here, and another on rank {rank}");
-                Err(Error::new(Class::NotSame, what))
+                let what = format!("{argument} is {number} here, and another on rank {rank}");
+                Err(Error::new(Class::NotSame, what).of(argument))
             }
         }
     }

@@ -66,7 +66,7 @@ fn open(comm: &Comm, name: PathBuf, mode: c_int) -> Result<File> {
     let said = all_say(comm, &[mode])?;
     if let Some(rank) = said.iter().position(|other| other[0] != mode) {
         let what = format!("the mode is {mode} here and {} on rank {rank}", said[rank][0]);
-        return Err(Error::new(Class::NotSame, what));
+        return Err(Error::new(Class::NotSame, what).of("amode"));
     }
     check_mode(mode)?;
     let context = comm.inner.next_context(0);

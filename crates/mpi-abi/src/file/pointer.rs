@@ -44,7 +44,7 @@ impl File {
             MPI_SEEK_END => view.offset(view.end(self.size()?)),
             _ => {
                 let what = format!("{whence} is none of MPI_SEEK_SET, MPI_SEEK_CUR, MPI_SEEK_END");
-                return Err(Error::new(Class::Arg, what));
+                return Err(Error::new(Class::Arg, what).of("whence"));
             }
         };
         view.position(base.saturating_add(offset))
@@ -74,7 +74,7 @@ export! {
     fn MPI_File_seek_shared(fh: MPI_File, offset: MPI_Offset, whence: c_int) on fh {
         let file = file(fh)?;
         file.random()?;
-        file.agree("the offset", offset)?;
+        file.agree("offset", offset)?;
         file.agree("whence", whence.into())?;
         let sought = match file.comm.inner.rank() {
             0 => file.advance_shared(0).and_then(|now| file.sought(offset, whence, now)),

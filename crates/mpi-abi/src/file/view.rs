@@ -26,7 +26,7 @@ fn register(name: Text<'_>) -> Result<()> {
     if name.len() >= MPI_MAX_DATAREP_STRING as usize {
         let (length, most) = (name.len(), MPI_MAX_DATAREP_STRING - 1);
         let what = format!("the name has {length} bytes, and {most} are the most");
-        return Err(Error::new(Class::Arg, what));
+        return Err(Error::new(Class::Arg, what).of("datarep"));
     }
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     if FORMS.iter().any(|(it, _)| *it == name) || own.contains(&name) {

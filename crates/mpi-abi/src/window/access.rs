@@ -106,7 +106,7 @@ fn one(rank: c_int, displacement: MPI_Aint, datatype: MPI_Datatype) -> Result<Th
     let there = there(rank, displacement, 1, datatype)?;
     if there.datatype.predefined().is_none() {
         let what = "the datatype is derived, and one element of a predefined one is wanted";
-        return Err(Error::new(Class::Type, what));
+        return Err(Error::new(Class::Type, what).of("datatype"));
     }
     Ok(there)
 }

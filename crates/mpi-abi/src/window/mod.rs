@@ -62,7 +62,7 @@ static WINDOWS: Table<Win> = Table::new(Class::Win, "a window");
 fn window(win: MPI_Win) -> Result<Arc<Win>> {
     world()?;
     match win {
-        MPI_WIN_NULL => Err(Error::new(Class::Win, "the window is MPI_WIN_NULL")),
+        MPI_WIN_NULL => Err(Error::new(Class::Win, "the window is MPI_WIN_NULL").value(win.0)),
         MPI_Win(handle) => WINDOWS.get(handle),
     }
 }
@@ -91,7 +91,7 @@ impl Win {
             _ if rank == MPI_PROC_NULL => Ok(None),
             _ => {
                 let what = format!("there is no rank {rank} in a window of {size}");
-                Err(Error::new(Class::Rank, what))
+                Err(Error::new(Class::Rank, what).value(rank))
             }
         }
     }
@@ -247,7 +247,7 @@ both! {
         let (size, unit) = (size_of(size)?, unit_of(disp_unit)?);
         if base.0.is_null() && size > 0 {
             let what = format!("the memory of {size} bytes is at no address");
-            return Err(Error::new(Class::Buffer, what));
+            return Err(Error::new(Class::Buffer, what).of("base"));
         }
         let region = Region { start: 0, size, memory: Place::of(base.0) };
         let made = make(comm, info, (MPI_WIN_FLAVOR_CREATE, unit), Some((region, base.0)), None)?;

@@ -60,12 +60,16 @@ pub struct Slice {
     pub start: i64,
 }
 
-fn bad(what: String) -> Error {
-    Error::new(Class::Arg, what)
+fn bad(argument: &'static str, what: String) -> Error {
+    Error::new(Class::Arg, what).of(argument)
 }
 
 fn some<T>(dimensions: &[T]) -> Result<()> {
-    if dimensions.is_empty() { Err(bad("an array has no dimensions".to_owned())) } else { Ok(()) }
+    if dimensions.is_empty() {
+        Err(bad("ndims", "an array has no dimensions".to_owned()))
+    } else {
+        Ok(())
+    }
 }
 
 /// The dimensions, the one that varies fastest first.
@@ -90,14 +94,21 @@ impl Datatype {
         for (index, slice) in fastest_first(dimensions, order) {
             let Slice { size, subsize, start } = *slice;
             if subsize < 1 || subsize > size || start < 0 || start > size - subsize {
-                return Err(bad(format!(
-                    "{subsize} elements from {start} on are no part of the {size} \
+                let is_size = subsize < 1 || subsize > size;
+                let argument = if is_size { "array_of_subsizes" } else { "array_of_starts" };
+                return Err(bad(
+                    argument,
+                    format!(
+                        "{subsize} elements from {start} on are no part of the {size} \
                      in dimension {index}"
-                )));
+                    ),
+                ));
             }
             map = Map::repeat(subsize as usize, stride, &map)?;
             let start = bytes(start, stride)?;
-            at = at.checked_add(start).ok_or_else(|| bad("the array is too large".to_owned()))?;
+            at = at
+                .checked_add(start)
+                .ok_or_else(|| bad("array_of_sizes", "the array is too large".to_owned()))?;
             stride = bytes(size, stride)?;
         }
         let map = Map::sequence([(at, 1, map)].into_iter())?;
@@ -148,10 +159,13 @@ impl Datatype {
 fn grid_place(size: i32, rank: i32, dimensions: &[Distributed]) -> Result<Vec<i32>> {
     let grid = dimensions.iter().try_fold(1i32, |all, one| all.checked_mul(one.processes));
     if grid != Some(size) || dimensions.iter().any(|one| one.processes < 1) {
-        return Err(bad(format!("the dimensions of the grid do not give {size} processes")));
+        return Err(bad(
+            "array_of_psizes",
+            format!("the dimensions of the grid do not give {size} processes"),
+        ));
     }
     if rank < 0 || rank >= size {
-        return Err(bad(format!("rank {rank} is not in a grid of {size} processes")));
+        return Err(bad("rank", format!("rank {rank} is not in a grid of {size} processes")));
     }
     let (mut rest, mut below) = (rank, size);
     let place = dimensions.iter().map(|one| {
@@ -170,22 +184,27 @@ impl Distributed {
         let block = match (self.distribution, self.argument) {
             (Distribution::None, _) if processes == 1 => return Ok(self.size),
             (Distribution::None, _) => {
-                return Err(bad(format!(
+                let what = format!(
                     "dimension {index} is not distributed, but the grid has {processes} processes"
-                )));
+                );
+                return Err(bad("array_of_distribs", what));
             }
             (Distribution::Block, None) => (self.size - 1) / processes + 1,
             (Distribution::Cyclic, None) => 1,
             (_, Some(block)) => i64::from(block),
         };
         if block < 1 {
-            return Err(bad(format!("blocks of {block} elements in dimension {index}")));
+            return Err(bad(
+                "array_of_dargs",
+                format!("blocks of {block} elements in dimension {index}"),
+            ));
         }
         if self.distribution == Distribution::Block && block.saturating_mul(processes) < self.size {
-            return Err(bad(format!(
+            let what = format!(
                 "{processes} blocks of {block} do not cover the {} elements of dimension {index}",
                 self.size
-            )));
+            );
+            return Err(bad("array_of_dargs", what));
         }
         Ok(block)
     }
@@ -193,7 +212,10 @@ impl Distributed {
     /// What the process at coordinate `place` has of `map`s in this dimension.
     fn share(&self, index: usize, place: i64, map: &Arc<Map>) -> Result<Arc<Map>> {
         if self.size < 1 {
-            return Err(bad(format!("{} elements in dimension {index}", self.size)));
+            return Err(bad(
+                "array_of_gsizes",
+                format!("{} elements in dimension {index}", self.size),
+            ));
         }
         let (block, extent) = (self.block(index)?, map.extent());
         let round = block.saturating_mul(i64::from(self.processes));

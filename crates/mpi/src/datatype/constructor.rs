@@ -11,14 +11,17 @@ use crate::error::{Class, Error, Result};
 
 /// A count as the program gave it.
 pub(super) fn count(n: i64) -> Result<usize> {
-    usize::try_from(n)
-        .map_err(|_| Error::new(Class::Count, format!("count {n} of the datatype is negative")))
+    usize::try_from(n).map_err(|_| {
+        Error::new(Class::Count, format!("count {n} of the datatype is negative")).of("count")
+    })
 }
 
 /// The length of block number `index`.
 fn block_length(index: usize, n: i64) -> Result<usize> {
-    usize::try_from(n)
-        .map_err(|_| Error::new(Class::Arg, format!("the length {n} of block {index} is negative")))
+    usize::try_from(n).map_err(|_| {
+        let what = format!("the length {n} of block {index} is negative");
+        Error::new(Class::Arg, what).of("blocklength")
+    })
 }
 
 /// A displacement in bytes out of one in extents.
@@ -26,7 +29,7 @@ pub(super) fn bytes(displacement: i64, extent: isize) -> Result<isize> {
     let bytes = (displacement as isize).checked_mul(extent);
     bytes.ok_or_else(|| {
         let what = format!("displacement {displacement} times extent {extent} is not an address");
-        Error::new(Class::Arg, what)
+        Error::new(Class::Arg, what).of("displacement")
     })
 }
 
@@ -182,7 +185,7 @@ impl Datatype {
     pub fn resized(of: &Datatype, lower: isize, extent: isize) -> Result<Datatype> {
         let upper = lower.checked_add(extent).ok_or_else(|| {
             let what = format!("lower bound {lower} and extent {extent} give no upper bound");
-            Error::new(Class::Arg, what)
+            Error::new(Class::Arg, what).of("extent")
         })?;
         let map = Map::resized(of.map(), lower, upper);
         let arguments = [Address(lower), Address(extent)];
@@ -209,7 +212,8 @@ impl Datatype {
         let fits = [(2, Integer1), (4, Integer2), (9, Integer4), (18, Integer8), (38, Integer16)];
         let fit = fits.into_iter().find(|&(most, _)| range <= most);
         let (_, predefined) = fit.ok_or_else(|| {
-            Error::new(Class::Arg, format!("no INTEGER has a range of {range} decimal digits"))
+            let what = format!("no INTEGER has a range of {range} decimal digits");
+            Error::new(Class::Arg, what).of("r")
         })?;
         Ok(Datatype::selected(Combiner::F90Integer, [Integer(range)], predefined))
     }
@@ -267,6 +271,6 @@ fn f90_kind<T>(precision: Option<i32>, range: Option<i32>, kinds: [T; 4]) -> Res
     let fit = most.into_iter().find(|&((p, r), _)| digits <= p && exponent <= r);
     fit.map(|(_, kind)| kind).ok_or_else(|| {
         let what = format!("no REAL has {digits} decimal digits and an exponent of {exponent}");
-        Error::new(Class::Arg, what)
+        Error::new(Class::Arg, what).of(if digits > 33 { "p" } else { "r" })
     })
 }

@@ -69,7 +69,7 @@ impl Cartesian {
         let valid = u32::try_from(rank).is_ok_and(|rank| rank < self.size);
         if !valid {
             let what = format!("rank {rank} is not in a grid of {} processes", self.size);
-            return Err(Error::new(Class::Rank, what));
+            return Err(Error::new(Class::Rank, what).of("rank"));
         }
         let mut place = vec![0; self.dimensions.len()];
         let mut rest = rank;
@@ -87,14 +87,14 @@ impl Cartesian {
         if coordinates.len() != self.dimensions.len() {
             let (given, wanted) = (coordinates.len(), self.dimensions.len());
             let what = format!("{given} coordinates in a grid of {wanted} dimensions");
-            return Err(Error::new(Class::Arg, what));
+            return Err(Error::new(Class::Arg, what).of("coords"));
         }
         let mut rank = 0;
         for (index, (&at, one)) in coordinates.iter().zip(&self.dimensions).enumerate() {
             if !one.periodic && !(0..one.size).contains(&at) {
                 let size = one.size;
                 let what = format!("coordinate {at} is outside of the {size} of dimension {index}");
-                return Err(Error::new(Class::Arg, what));
+                return Err(Error::new(Class::Arg, what).of("coords"));
             }
             rank = rank * one.size + at.rem_euclid(one.size);
         }
@@ -110,7 +110,7 @@ impl Cartesian {
         let index = index.ok_or_else(|| {
             let count = self.dimensions.len();
             let what = format!("direction {dimension} in a grid of {count} dimensions");
-            Error::new(Class::Dims, what)
+            Error::new(Class::Dims, what).of("direction")
         })?;
         let place = self.coordinates(rank)?;
         let Dimension { size, periodic } = self.dimensions[index];
@@ -134,7 +134,7 @@ impl Cartesian {
         if remain.len() != self.dimensions.len() {
             let (given, wanted) = (remain.len(), self.dimensions.len());
             let what = format!("{given} choices for a grid of {wanted} dimensions");
-            return Err(Error::new(Class::Arg, what));
+            return Err(Error::new(Class::Arg, what).of("remain_dims"));
         }
         let place = self.coordinates(rank)?;
         let (mut part, mut inside, mut dimensions) = (0, 0, Vec::new());

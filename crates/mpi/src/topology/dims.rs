@@ -3,7 +3,7 @@
 use crate::error::{Class, Error, Result};
 
 fn bad(what: String) -> Error {
-    Error::new(Class::Dims, what)
+    Error::new(Class::Dims, what).of("dims")
 }
 
 /// `MPI_Dims_create`: fills the dimensions that are 0, so that the grid has `nodes` processes.
@@ -15,7 +15,7 @@ fn bad(what: String) -> Error {
 /// `MPI_ERR_DIMS`: a dimension is negative, or those that are given do not divide `nodes`.
 pub fn create(nodes: i32, dims: &mut [i32]) -> Result<()> {
     if nodes < 1 {
-        return Err(bad(format!("a grid of {nodes} processes")));
+        return Err(bad(format!("a grid of {nodes} processes")).of("nnodes"));
     }
     if let Some(negative) = dims.iter().find(|&&size| size < 0) {
         return Err(bad(format!("a dimension of {negative} processes")));

@@ -9,8 +9,8 @@ pub struct Graph {
     edges: Box<[i32]>,
 }
 
-fn bad(what: String) -> Error {
-    Error::new(Class::Arg, what)
+fn bad(argument: &'static str, what: String) -> Error {
+    Error::new(Class::Arg, what).of(argument)
 }
 
 impl Graph {
@@ -23,21 +23,30 @@ impl Graph {
     pub fn new(index: &[i32], edges: &[i32], most: u32) -> Result<Graph> {
         let count = index.len();
         if count > most as usize {
-            return Err(bad(format!("a graph of {count} ranks does not go into {most}")));
+            return Err(bad("nnodes", format!("a graph of {count} ranks does not go into {most}")));
         }
         let mut before = 0;
         for (rank, &end) in index.iter().enumerate() {
             if end < before {
-                return Err(bad(format!("index {end} of rank {rank} is less than that before it")));
+                return Err(bad(
+                    "indx",
+                    format!("index {end} of rank {rank} is less than that before it"),
+                ));
             }
             before = end;
         }
         if before as usize != edges.len() {
             let edges = edges.len();
-            return Err(bad(format!("the index ends at {before} and not with the {edges} edges")));
+            return Err(bad(
+                "indx",
+                format!("the index ends at {before} and not with the {edges} edges"),
+            ));
         }
         if let Some(edge) = edges.iter().find(|&&edge| edge < 0 || edge as usize >= count) {
-            return Err(bad(format!("an edge leads to rank {edge} in a graph of {count}")));
+            return Err(bad(
+                "edges",
+                format!("an edge leads to rank {edge} in a graph of {count}"),
+            ));
         }
         Ok(Graph { index: index.into(), edges: edges.into() })
     }
@@ -95,10 +104,12 @@ fn edges(ranks: &[i32], weights: Option<&[i32]>, size: u32) -> Result<Box<[Edge]
         let valid = u32::try_from(rank).ok().filter(|&rank| rank < size);
         let rank = valid.ok_or_else(|| {
             let what = format!("an edge leads to rank {rank} of {size} processes");
-            Error::new(Class::Rank, what)
+            Error::new(Class::Rank, what).within(ranks.as_ptr().addr(), at)
         })?;
         if weight(at) < 0 {
-            return Err(bad(format!("the edge to rank {rank} weighs {}", weight(at))));
+            let what = format!("the edge to rank {rank} weighs {}", weight(at));
+            let weights = weights.map_or(0, |weights| weights.as_ptr().addr());
+            return Err(Error::new(Class::Arg, what).within(weights, at));
         }
         Ok(Edge { rank, weight: weight(at) })
     };
@@ -138,8 +149,14 @@ impl Distributed {
         for &(source, destination, weight) in all {
             let weight = [weight];
             let weight = weighted.then_some(&weight[..]);
-            let (from, to) =
-                (edges(&[source], weight, size)?, edges(&[destination], weight, size)?);
+            let of = |argument: &'static str| {
+                move |error: Error| match error.class {
+                    Class::Rank => error.of(argument),
+                    _ => error.of("weights"),
+                }
+            };
+            let from = edges(&[source], weight, size).map_err(of("sources"))?;
+            let to = edges(&[destination], weight, size).map_err(of("destinations"))?;
             if to[0].rank == rank {
                 sources.push(from[0]);
             }

@@ -213,7 +213,7 @@ impl<M: Memory> Window<M> {
         let room = datatype.packed_size(count)?;
         if size > room {
             let what = format!("{size} bytes do not fit into {room} at the target");
-            return Err(Error::new(Class::Truncate, what));
+            return Err(Error::new(Class::Truncate, what).of("target_count"));
         }
         let behind =
             || Error::new(Class::Disp, format!("the displacement {displacement} is too large"));
@@ -307,7 +307,7 @@ impl<M: Memory> Window<M> {
         let data = if op == op::Predefined::NoOp { 0 } else { size };
         if data > 0 && from.datatype().uniform() != place.datatype.uniform() {
             let what = "the elements are of another datatype than those at the target";
-            return Err(Error::new(Class::Type, what));
+            return Err(Error::new(Class::Type, what).of("target_datatype"));
         }
         let head = Head { code: op.handle() as u16, ..head };
         let target = place.target;
@@ -537,7 +537,7 @@ fn fits<M: Memory>(size: usize, into: &Typed<M>) -> Result<()> {
     let room = into.size();
     if size > room {
         let what = format!("{size} bytes of the target do not fit into a buffer of {room}");
-        return Err(Error::new(Class::Truncate, what));
+        return Err(Error::new(Class::Truncate, what).of("target_count"));
     }
     Ok(())
 }
