@@ -66,6 +66,18 @@ fn short_collectives_are_right_while_communicators_come_and_go_and_ranks_are_lat
 }
 
 #[test]
+fn who_gets_less_in_a_collective_than_it_expects_is_told_so_and_nothing_hangs() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("shorter");
+    let cluster = Cluster::up("t0300shorter", 3);
+    for (nodes, ranks) in [("1", "2"), ("1", "5"), ("3", "3"), ("3", "5")] {
+        for mode in ["--mpi=direct", "--mpi=bcs"] {
+            assert_eq!(ran(&cluster, nodes, ranks, &[mode, &program]), format!("ok {ranks}\n"));
+        }
+    }
+}
+
+#[test]
 fn collectives_between_two_groups_are_right() {
     is_right_everywhere("between");
 }
@@ -228,6 +240,12 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
             "count",
             15,
             "rank 1: MPI_Bcast (argument count) failed: MPI_ERR_TRUNCATE: rank 0 sent 16",
+        ),
+        (
+            "fewer",
+            16,
+            "rank 1: MPI_Bcast (argument count) failed: MPI_ERR_OTHER: rank 0 sent 4 bytes in a \
+             collective where 16 were expected",
         ),
         ("again", 16, "rank 0: MPI_Finalize failed: MPI_ERR_OTHER: MPI_Finalize has been called"),
     ] {

@@ -42,6 +42,9 @@ int main(int argc, char **argv) {
     if (strcmp(how, "count") == 0) {
         MPI_Bcast(values, rank == 0 ? 4 : 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
+    if (strcmp(how, "fewer") == 0) {
+        MPI_Bcast(values, rank == 0 ? 1 : 4, MPI_INT, 0, MPI_COMM_WORLD);
+    }
     /* Ranks of one node that have shown each other something before, and now differ. */
     if (strncmp(how, "short", 5) == 0) {
         int many[100] = {0}, sums[100], count = 1;

@@ -91,7 +91,8 @@ pub fn wrong(names: &[&'static str], passed: &[Passed], error: &Error) -> String
     {
         return format!(" (argument {name}[{element}])");
     }
-    match found(&all, error).map_or_else(|| of_kind(&all, error.class), |name| vec![name])[..] {
+    let kind = if let About::Kind(kind) = error.about { kind } else { error.class };
+    match found(&all, error).map_or_else(|| of_kind(&all, kind), |name| vec![name])[..] {
         [name] => format!(" (argument {name})"),
         [one, other] => format!(" (argument {one} or {other})"),
         _ => String::new(),
@@ -114,7 +115,7 @@ fn found(all: &[Argument], error: &Error) -> Option<&'static str> {
         }
         About::Value(value) => first(&|it| it.1 == Passed::Value(value)),
         About::Address(at) => first(&|it| it.1.is_address(at)),
-        About::Element(..) | About::Class => None,
+        About::Element(..) | About::Kind(_) | About::Class => None,
     };
     found.map(|(name, _)| *name)
 }

@@ -182,6 +182,8 @@ pub enum About {
     /// One that the class is about, or none.
     #[default]
     Class,
+    /// One that errors of this class are about.
+    Kind(Class),
     /// The one of this name, or whose name ends with it.
     Argument(&'static str),
     /// The one that is this number, or handle.

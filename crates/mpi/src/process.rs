@@ -289,8 +289,8 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             let advanced = plan.advance(&mut state.endpoint);
             if advanced.is_err() {
                 plan.abandon(&mut state.endpoint);
-            } else if state.is_idle {
-                state.needs(plan.begun());
+            } else if state.is_idle && state.watch.is_long {
+                state.needs(&plan.begun().collect::<Vec<_>>());
             }
             Ok(advanced?.then_some(()))
         })
@@ -438,7 +438,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
         }
         if self.is_idle && self.watch.is_long {
             let plan = self.plans.iter().find(|(other, _)| *other == began);
-            let begun = plan.map_or(Vec::new(), |(_, plan)| plan.begun().to_vec());
+            let begun = plan.map_or(Vec::new(), |(_, plan)| plan.begun().collect());
             self.needs(&begun);
         }
         None

@@ -4,7 +4,7 @@
 
 use super::{Combination, Shape};
 use crate::buffer::{Memory, Typed};
-use crate::error::{Class, Error, Result};
+use crate::error::{About, Class, Error, Result};
 use crate::group::Group;
 use muster_message::{Carrier, Endpoint, Envelope, Mode, Ticket, Wanted};
 use std::collections::VecDeque;
@@ -33,6 +33,14 @@ impl Shape {
         }
     }
 
+    /// A rank of either group in words.
+    fn named(&self, rank: u32) -> String {
+        match rank.checked_sub(self.size).filter(|_| self.remote.is_some()) {
+            Some(rank) => format!("rank {rank} of the other group"),
+            None => format!("rank {rank}"),
+        }
+    }
+
     /// The rank in the job of one that a message is for, and as which that one knows this rank.
     fn receiver(&self, rank: u32) -> (u32, u32) {
         match &self.remote {
@@ -42,11 +50,24 @@ impl Shape {
     }
 }
 
+/// That somebody has brought another number of bytes than the standard demands of it: as many as
+/// who receives them says. Who brings too few has not filled the others' memory.
+#[cold]
+pub(super) fn differ(who: &str, came: usize, wanted: usize) -> Error {
+    let class = if came > wanted { Class::Truncate } else { Class::Other };
+    let what = format!(
+        "{who} {came} bytes in a collective where {wanted} were expected: the ranks' counts or \
+         datatypes differ"
+    );
+    Error::new(class, what).about(About::Kind(Class::Truncate))
+}
+
 /// The steps of one rank.
 pub struct Plan<M: Memory> {
     shape: Shape,
     steps: VecDeque<Step<M>>,
-    begun: Vec<Ticket>,
+    /// What was begun, and of what is received how many bytes it must have.
+    begun: Vec<(Ticket, Option<usize>)>,
     /// What has gone wrong with a message. The other steps are taken all the same: others wait for
     /// what this rank sends them.
     failed: Option<Error>,
@@ -109,7 +130,8 @@ impl<M: Memory> Plan<M> {
     /// Does what can be done; whether all is done.
     ///
     /// # Errors
-    /// As the messages, and [`Class::Truncate`] where ranks disagree about sizes.
+    /// As the messages, and [`Class::Truncate`] or [`Class::Other`] where ranks disagree about
+    /// sizes.
     pub fn advance<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<bool> {
         loop {
             if !self.settle(endpoint)? {
@@ -130,37 +152,41 @@ impl<M: Memory> Plan<M> {
     /// Takes back what waits still, when the collective has failed: nothing may be written to the
     /// program's memory any more.
     pub fn abandon<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) {
-        for ticket in self.begun.drain(..) {
+        for (ticket, _) in self.begun.drain(..) {
             endpoint.cancel(ticket);
             endpoint.release(ticket);
         }
     }
 
     /// The messages that were begun and have not been seen to end.
-    pub fn begun(&self) -> &[Ticket] {
-        &self.begun
+    pub fn begun(&self) -> impl Iterator<Item = Ticket> {
+        self.begun.iter().map(|(ticket, _)| *ticket)
     }
 
     /// Ends what waits for ranks that have ended: to be called when nothing comes.
     pub fn give_up<C: Carrier>(&self, endpoint: &mut Endpoint<C, Typed<M>>) {
-        self.begun.iter().for_each(|ticket| endpoint.give_up(*ticket));
+        self.begun().for_each(|ticket| endpoint.give_up(ticket));
+    }
+
+    /// Notes the first thing that has gone wrong.
+    #[cold]
+    fn fail(&mut self, why: impl FnOnce() -> Error) {
+        self.failed.get_or_insert_with(why);
     }
 
     /// Whether all that was begun has ended.
     fn settle<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<bool> {
-        while let Some(ticket) = self.begun.last() {
+        while let Some((ticket, wanted)) = self.begun.last() {
+            let wanted = *wanted;
             let Some(outcome) = endpoint.poll(*ticket) else { return Ok(false) };
             self.begun.pop();
             if let Some(failure) = outcome.failure {
                 return Err((*failure).into());
             }
-            if let Some(size) = outcome.truncated() {
-                let (from, room) = (outcome.envelope.source, outcome.size);
-                let what = format!(
-                    "rank {from} sent {size} bytes in a collective where {room} were expected: the \
-                     ranks' counts or datatypes differ"
-                );
-                self.failed.get_or_insert_with(|| Error::new(Class::Truncate, what));
+            let came = outcome.length;
+            if let Some(wanted) = wanted.filter(|wanted| *wanted != came) {
+                let from = self.shape.named(outcome.envelope.source);
+                self.fail(|| differ(&format!("{from} sent"), came, wanted));
             }
         }
         Ok(true)
@@ -177,14 +203,22 @@ impl<M: Memory> Plan<M> {
             Step::Send(to, bytes) => {
                 let (world, source) = self.shape.receiver(to);
                 let envelope = Envelope { context, source, tag };
-                self.begun.extend(endpoint.send(world, envelope, Mode::Standard, bytes)?);
+                let begun = endpoint.send(world, envelope, Mode::Standard, bytes)?;
+                self.begun.extend(begun.map(|ticket| (ticket, None)));
             }
             Step::Receive(from, bytes) => {
                 let wanted = Wanted { context, source: Some(from), tag: Some(tag) };
                 let world = self.shape.world(from);
-                self.begun.push(endpoint.receive(wanted, Some(world), bytes)?);
+                let size = bytes.size();
+                self.begun.push((endpoint.receive(wanted, Some(world), bytes)?, Some(size)));
             }
-            Step::Copy(from, into) => from.copy_to(into)?,
+            Step::Copy(from, into) => {
+                let (came, wanted) = (from.size(), into.size());
+                if came < wanted {
+                    self.fail(|| differ("this rank itself has", came, wanted));
+                }
+                from.copy_to(into)?;
+            }
             Step::Combine(op, from, into) => into.combine(&op.reduction, &from),
         }
         Ok(())

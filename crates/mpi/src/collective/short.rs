@@ -4,6 +4,7 @@
 //! [`Plan`](super::Plan) would, so the results have the same bits.
 
 use super::Combination;
+use super::plan::differ;
 use super::tree::WIDTH;
 use crate::buffer::{Memory, Typed};
 use crate::communicator::Communicator;
@@ -45,11 +46,7 @@ fn wrong(from: u32, theirs: u32, own: u32) -> Error {
         return Error::new(Class::Other, what);
     }
     let (size, room) = (theirs & 0xffff, own & 0xffff);
-    let what = format!(
-        "rank {from} has {size} bytes in a collective where {room} were expected: the ranks' \
-         counts or datatypes differ"
-    );
-    Error::new(Class::Truncate, what)
+    differ(&format!("rank {from} has"), size as usize, room as usize)
 }
 
 /// One rank's part in such a collective: an all-reduce, or without operands a barrier.
@@ -100,8 +97,8 @@ impl<'a, M: Memory> Short<'a, M> {
     /// Goes on; whether all is done. `is_long`: it has been waited for long.
     ///
     /// # Errors
-    /// [`Class::ProcAborted`] where a rank is gone, [`Class::Truncate`] where the ranks disagree
-    /// about sizes, [`Class::Other`] where they call different collectives.
+    /// [`Class::ProcAborted`] where a rank is gone, [`Class::Truncate`] where another one has more
+    /// than this one, [`Class::Other`] where it has less, or calls another collective.
     pub fn advance<C: Carrier>(
         &mut self,
         endpoint: &mut Endpoint<C, Typed<M>>,
