@@ -1,5 +1,6 @@
-//! `cargo xtask loom`: every interleaving of the rings of shared memory, within loom's bounds
-//! (`crates/fabric/src/transport/shared/tests/ring.rs`).
+//! `cargo xtask loom`: every interleaving of the rings of shared memory, and of the rings, boxes
+//! and boards of a gateway's segment, within loom's bounds
+//! (`crates/fabric/src/transport/shared/tests/ring.rs`, `.../gateway/tests/interleavings.rs`).
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +13,7 @@ use crate::workspace::{cargo, check, no_arguments, root, target_dir};
 /// would save 7 s of running and cost over a minute of building.
 pub fn interleave(root: &Path) -> Result<()> {
     let mut test = cargo(root);
-    test.args(["test", "--quiet", "-p", "muster-fabric", "--lib", "tests::ring"]);
+    test.args(["test", "--quiet", "-p", "muster-fabric", "--lib", "interleavings"]);
     test.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target_dir(root).join("loom"));
     check(&mut test)
 }

@@ -332,9 +332,7 @@ impl Gate {
     /// Wakes a rank here, if it sleeps, for what was published before.
     #[inline]
     pub(super) fn wake(&self, rank: usize) {
-        let asleep = self.core.layout.process(rank, Process::Asleep);
-        // Only one who asks is told so.
-        if self.core.memory.load(asleep) != 0 && self.core.memory.take(asleep) != 0 {
+        if self.core.wakes(rank) {
             ring_at(&self.bells, rank);
             self.has_woken.set(true);
         }
@@ -345,16 +343,9 @@ impl Gate {
         self.has_woken.take()
     }
 
-    /// Says whether this process sleeps, and for what; who says so has to look once more.
+    /// See [`Core::announce`].
     pub(super) fn announce(&self, sleep: Sleep) {
-        let own = self.core.layout.process(self.core.me, Process::Asleep);
-        self.core.memory.store(own, sleep as u64);
-        match sleep {
-            Sleep::No => {}
-            // Nobody here sends the daemon messages, nor one who is the only rank.
-            _ if self.is_daemon || self.core.layout.here() == 1 => self.core.memory.fence(),
-            _ => self.core.memory.barrier(),
-        }
+        self.core.announce(sleep);
     }
 
     /// Becomes the sentinel where there is none, or where the daemon is.
@@ -436,6 +427,27 @@ impl Gate {
             }
         }
         is_over
+    }
+}
+
+impl<M: Memory> Core<M> {
+    /// Says whether this process sleeps, and for what; who says so has to look once more.
+    pub(super) fn announce(&self, sleep: Sleep) {
+        self.memory.store(self.layout.process(self.me, Process::Asleep), sleep as u64);
+        match sleep {
+            Sleep::No => {}
+            // Nobody here sends the daemon messages, nor one who is the only rank.
+            _ if self.me == self.layout.here() || self.layout.here() == 1 => self.memory.fence(),
+            _ => self.memory.barrier(),
+        }
+    }
+
+    /// After something was published for a rank here: whether it sleeps and is to be woken. Only
+    /// one who asks is told so.
+    #[inline]
+    pub(super) fn wakes(&self, rank: usize) -> bool {
+        let asleep = self.layout.process(rank, Process::Asleep);
+        self.memory.load(asleep) != 0 && self.memory.take(asleep) != 0
     }
 }
 

@@ -399,7 +399,7 @@ impl<M: Memory> Core<M> {
     }
 
     /// There is no room: the rank owes a grant, unless it has made room meanwhile.
-    fn drop_piece(&self, node: usize, frame: &Frame, body: &[u8], epoch: u32) {
+    pub(super) fn drop_piece(&self, node: usize, frame: &Frame, body: &[u8], epoch: u32) {
         let to = usize::from(frame.to);
         let wanted = self.memory.load(self.layout.of(to, Boxes::Wanted));
         let owed = tag(epoch, wanted.wrapping_add(1));

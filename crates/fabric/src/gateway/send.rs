@@ -59,7 +59,7 @@ pub(super) struct Done {
 /// was sent.
 pub(super) struct Due {
     stamp: u64,
-    frame: Frame,
+    pub(super) frame: Frame,
     slot: usize,
     done: Done,
 }
@@ -274,7 +274,7 @@ impl<M: Memory> Core<M> {
     }
 
     /// A piece in a slot, if it is for this node and was not sent there yet.
-    fn due(&self, node: usize, here: usize, slot: usize, epoch: u32) -> Option<Due> {
+    pub(super) fn due(&self, node: usize, here: usize, slot: usize, epoch: u32) -> Option<Due> {
         let word = |word| self.memory.load(self.layout.outbound(here, slot, word));
         let stamp = word(Slot::Stamp);
         if stamp == 0 {

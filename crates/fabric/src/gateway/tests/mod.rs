@@ -1,6 +1,8 @@
 //! The gateway without I/O: two nodes in this process, whose connection is two queues.
 
 mod doors;
+#[cfg(loom)]
+mod interleavings;
 mod lender;
 mod meeting;
 mod near;
