@@ -144,6 +144,34 @@ pub(super) fn read_memory(pid: u32, parts: [(u64, &mut [u8]); 2]) -> io::Result<
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
+/// Has the kernel refuse this thread to read the memory of others from now on, as in a container.
+#[cfg(test)]
+pub(super) fn refuse_reading() -> io::Result<()> {
+    let [load, compare, end] = [
+        libc::BPF_LD | libc::BPF_W | libc::BPF_ABS,
+        libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+        libc::BPF_RET | libc::BPF_K,
+    ];
+    let step = |code, jf, k| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+    // The call's number is the first word of what the filter sees.
+    let mut steps = [
+        step(load, 0, 0),
+        step(compare, 1, libc::SYS_process_vm_readv as u32),
+        step(end, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+        step(end, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the kernel copies the filter, which outlives the calls.
+    let result = unsafe {
+        let mode = libc::SECCOMP_MODE_FILTER;
+        match libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) {
+            0 => libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const filter),
+            failed => failed,
+        }
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Who is at the other end of a Unix socket: process (0 when it is outside of our namespace), user.
 pub(crate) fn credentials(socket: BorrowedFd<'_>) -> io::Result<(u32, u32)> {
     let mut ids = libc::ucred { pid: 0, uid: 0, gid: 0 };

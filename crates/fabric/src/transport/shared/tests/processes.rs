@@ -44,17 +44,24 @@ fn peer() {
     let Ok(path) = std::env::var(PATH) else { return };
     let path = PathBuf::from(path);
     let connect = || {
-        let is_single = ["echo-single", "forked"].contains(&&*std::env::var(ROLE).unwrap());
+        let singles = ["echo-single", "forked", "refused", "refused-later"];
+        let is_single = singles.contains(&&*std::env::var(ROLE).unwrap());
         let plan = if is_single { Plan::SingleCopy } else { PIPELINED };
         Shared::new(planners(plan)).connect_link(&path, &hello(Lane::Bulk), soon()).unwrap()
     };
     match std::env::var(ROLE).unwrap().as_str() {
-        "echo" | "echo-single" => {
-            let mut link = connect();
-            let mut bytes = vec![0; 1 << 20];
-            while let Ok(count) = link.receive(&mut bytes, soon()) {
-                link.send(&[IoSlice::new(&bytes[..count])], soon()).unwrap();
-            }
+        "echo" | "echo-single" => echo(connect()),
+        "refused" => {
+            sys::refuse_reading().unwrap();
+            let link = connect();
+            assert!(link.memory.is_none());
+            echo(link);
+        }
+        "refused-later" => {
+            let link = connect();
+            assert!(link.memory.is_some(), "nobody has refused it yet");
+            sys::refuse_reading().unwrap();
+            echo(link);
         }
         "flood" => {
             let mut link = connect();
@@ -88,6 +95,14 @@ fn peer() {
     }
 }
 
+/// Sends back what comes until its peer leaves.
+fn echo(mut link: Link) {
+    let mut bytes = vec![0; 1 << 20];
+    while let Ok(count) = link.receive(&mut bytes, soon()) {
+        link.send(&[IoSlice::new(&bytes[..count])], soon()).unwrap();
+    }
+}
+
 fn meet(role: &str, plan: Plan) -> (Process, Link, Place) {
     let place = Place::new();
     let mut links = Shared::new(planners(plan)).listen_link(&place.path()).unwrap();
@@ -108,6 +123,23 @@ fn two_processes_exchange_messages_of_all_sizes() {
             let count = link.receive(&mut buffer, soon()).unwrap();
             assert!(buffer[..count] == bytes, "{size} bytes");
         }
+    }
+}
+
+#[test]
+fn messages_go_another_way_where_the_kernel_refuses_to_read_their_sender() {
+    for (role, is_read) in [("refused", false), ("refused-later", true)] {
+        let (mut process, mut link, _place) = meet(role, Plan::SingleCopy);
+        let mut buffer = vec![0; 1 << 20];
+        for (seed, size) in [100_000, 1 << 20, 64, 500_000].into_iter().enumerate() {
+            let bytes = pattern(size, seed);
+            link.send(&[IoSlice::new(&bytes)], soon()).unwrap();
+            let count = link.receive(&mut buffer, soon()).unwrap();
+            assert!(buffer[..count] == bytes, "{role}: {size} bytes");
+        }
+        assert_eq!(link.is_read(), is_read, "{role}: what the peer has found when it connected");
+        drop(link);
+        assert!(process.0.wait().unwrap().success(), "{role}");
     }
 }
 
