@@ -11,7 +11,7 @@
 //! | `tls!HOST!PORT` | TCP with TLS, between members who know each other's keys |
 //! | `ofi!PROVIDER!HOST!PORT` | libfabric, with the provider of that name |
 //! | `rails!(ADDRESS,ADDRESS...)` | several rails to one end: 1 to 8 addresses of TCP, or of TLS |
-//! | `sim!NETWORK!NODE` | a simulated network of this process |
+//! | `sim!NETWORK!NODE` | a simulated network of this process; `NETWORK?seed=NUMBER` has a seed |
 
 use muster_base::limits::RAILS_MAX;
 use std::fmt;
@@ -171,6 +171,7 @@ mod tests {
             "rails!(tcp!10.0.0.1!700,tcp!::1!701)",
             "rails!(tls!lab7!564,tls!lab7-fast!564)",
             "sim!net!3",
+            "sim!net?seed=7!3",
         ] {
             assert_eq!(text.parse::<Address>().map(|read| read.to_string()), Ok(text.to_owned()));
         }

@@ -1,4 +1,5 @@
-//! The suite that every transport passes, for the simulated one.
+//! The suite that every transport passes, for the simulated one: messages are late by what is drawn
+//! from the seed in `MUSTER_SEED`, or from one that is always the same.
 
 use muster_fabric::Address;
 use muster_fabric::conformance::Subject;
@@ -16,7 +17,9 @@ impl Subject for Nodes {
 
     fn address(&self) -> Address {
         static NEXT: AtomicU32 = AtomicU32::new(0);
-        Address::Simulated("conformance".to_owned(), NEXT.fetch_add(1, Ordering::Relaxed))
+        let seed = std::env::var("MUSTER_SEED").unwrap_or_else(|_| "1".to_owned());
+        let network = format!("conformance?seed={seed}");
+        Address::Simulated(network, NEXT.fetch_add(1, Ordering::Relaxed))
     }
 }
 

@@ -4,8 +4,13 @@
 //! on when somebody waits: to the next message that arrives, whomever it is for. A look that finds
 //! nothing takes time too (the overhead of a message), so who polls gets on as well. Where nothing
 //! is under way, who waits sleeps until another thread sends, or until its deadline, which is of
-//! real time: so no test hangs. Virtual time depends on the order in which threads come, so these
-//! runs are not replayed from a seed; the engine's are ([`crate::engine`]).
+//! real time: so no test hangs.
+//!
+//! A network may have a seed: `sim!NETWORK?seed=NUMBER!NODE`. Then each message is late by what is
+//! drawn from the seed for its connection, so a run can be repeated with the same delays. Where one
+//! at a time has something to do, all of it is the same then, virtual time included. Among threads
+//! that come as they like virtual time depends on that as well; only the engine's runs are the same
+//! whatever the machine does ([`crate::engine`]).
 //!
 //! Datagrams are native, and the other strategies are emulated over them. An end that is dropped is
 //! closed: what it sent arrives before that. [`Net::kill`] is the other way to end, and
@@ -63,11 +68,27 @@ impl Transport for Simulated {
 
 fn place(address: &Address) -> Result<(Arc<Net>, u32)> {
     match address {
-        Address::Simulated(network, node) => Ok((Net::named(network), *node)),
+        Address::Simulated(network, node) if has_good_seed(network) => {
+            Ok((Net::named(network), *node))
+        }
+        Address::Simulated(..) => {
+            let why = "what follows the network's name is not ?seed=NUMBER".to_owned();
+            Err(Error::Unsupported { address: address.clone(), why })
+        }
         other => {
             let why = "the simulated transport has addresses sim!NETWORK!NODE".to_owned();
             Err(Error::Unsupported { address: other.clone(), why })
         }
+    }
+}
+
+/// Whether a network's name says nothing of a seed, or a number.
+fn has_good_seed(network: &str) -> bool {
+    match network.split_once('?') {
+        Some((_, option)) => {
+            option.strip_prefix("seed=").is_some_and(|seed| seed.parse::<u64>().is_ok())
+        }
+        None => true,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::calendar::Calendar;
 use crate::network::Costs;
+use crate::random::Random;
 use muster_base::limits::{SIMULATED_WAITING, SIMULATED_WINDOW};
 use muster_fabric::strategy::Ready;
 use muster_fabric::transport::{Hello, Lane};
@@ -14,6 +15,9 @@ const MESSAGE: usize = 64;
 
 /// Messages whose memory is kept: as many as a few connections have under way.
 const SPARE: usize = 16;
+
+/// What a network's name ends with before its seed.
+const SEED: &str = "?seed=";
 
 /// Networks by name, for as long as anyone has an end or a door there.
 static NETWORKS: Mutex<BTreeMap<String, Weak<Net>>> = Mutex::new(BTreeMap::new());
@@ -38,6 +42,8 @@ struct Half {
     /// The listening node of the connection.
     node: u32,
     lane: Lane,
+    /// How late what is sent from here is, where there is a seed.
+    late: Option<Random>,
     /// What has arrived.
     inbox: VecDeque<Vec<u8>>,
     /// What was sent from here and not taken there, in bytes of the window.
@@ -64,6 +70,10 @@ struct State {
     calendar: Calendar<u32>,
     arrivals: HashMap<u32, Arrival>,
     next: u32,
+    /// What is late is drawn from it.
+    seed: Option<Random>,
+    /// Connections to each listening node so far.
+    opened: HashMap<u32, u64>,
     halves: HashMap<usize, Half>,
     /// Connections that wait to be accepted, by listening nodes.
     doors: HashMap<u32, VecDeque<(usize, Hello)>>,
@@ -75,7 +85,8 @@ struct State {
 }
 
 impl Net {
-    /// The network of a name: a fast one, made now if there is none.
+    /// The network of a name: a fast one, made now if there is none. Where the name ends with
+    /// `?seed=NUMBER`, each message is late by something around the latency.
     pub fn named(name: &str) -> Arc<Net> {
         let mut networks = NETWORKS.lock().unwrap_or_else(PoisonError::into_inner);
         networks.retain(|_, net| net.strong_count() > 0);
@@ -88,6 +99,8 @@ impl Net {
             calendar: Calendar::default(),
             arrivals: HashMap::new(),
             next: 0,
+            seed: name.rsplit_once(SEED).and_then(|(_, seed)| seed.parse().ok()).map(Random::new),
+            opened: HashMap::new(),
             halves: HashMap::new(),
             doors: HashMap::new(),
             cuts: BTreeSet::new(),
@@ -325,11 +338,16 @@ impl State {
     /// Makes a connection: its two ends.
     fn open(&mut self, node: u32, lane: Lane) -> (usize, usize) {
         let (here, there) = (self.next as usize * 2, self.next as usize * 2 + 1);
+        // By who is connected, so that it does not matter which thread comes first.
+        let count = self.opened.entry(node).or_default();
+        *count += 1;
+        let late = self.seed.as_ref().map(|seed| seed.branch(node.into()).branch(*count));
         for (number, other) in [(here, there), (there, here)] {
             let half = Half {
                 other,
                 node,
                 lane,
+                late: late.as_ref().map(|late| late.branch(number as u64 % 2)),
                 inbox: VecDeque::new(),
                 under_way: 0,
                 adapter: 0,
@@ -352,7 +370,9 @@ impl State {
         let work = if half.lane == Lane::System { costs.overhead } else { 2 * costs.overhead };
         let leaves = half.adapter.max(clock + work);
         half.adapter = leaves + costs.occupies(size);
-        half.last = half.last.max(leaves + costs.latency + costs.streams(size) + costs.overhead);
+        let late = half.late.as_mut().map_or(0, |late| late.around(costs.latency));
+        let arrives = leaves + costs.latency + late + costs.streams(size) + costs.overhead;
+        half.last = half.last.max(arrives);
         let time = half.last;
         let number = self.next;
         self.next = self.next.wrapping_add(1);

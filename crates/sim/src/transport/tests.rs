@@ -55,6 +55,35 @@ fn messages_cross_between_threads_in_order_and_take_virtual_time_only() {
     assert!(net.clock() - before >= 200 * crate::SECOND);
 }
 
+/// When each of some messages and answers of one thread is there.
+fn times(network: &str) -> Vec<u64> {
+    let (mut from, mut to) = datagrams(network);
+    let net = Net::named(network);
+    let mut times = Vec::new();
+    for number in 0..100_u8 {
+        for size in [1, 3000] {
+            from.send(&[IoSlice::new(&vec![number; size])], soon()).unwrap();
+        }
+        for size in [1, 3000] {
+            assert_eq!(receive(&mut *to).unwrap(), vec![number; size]);
+            times.push(net.clock());
+        }
+        std::mem::swap(&mut from, &mut to);
+    }
+    times
+}
+
+#[test]
+fn one_seed_gives_the_same_run_and_another_one_another() {
+    let run = times("seeds?seed=7");
+    assert_eq!(times("seeds?seed=7"), run);
+    assert_ne!(times("seeds?seed=8"), run);
+    assert_ne!(times("seeds"), run);
+    let at = Address::Simulated("seeds?seed=many".to_owned(), 1);
+    let error = Simulated.listen(&at).err().unwrap().to_string();
+    assert!(error.contains("?seed=NUMBER"), "{error}");
+}
+
 #[test]
 fn who_polls_without_waiting_gets_on() {
     let (mut near, mut far) = datagrams("poll");
