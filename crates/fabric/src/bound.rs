@@ -8,7 +8,8 @@
 //! traced scenario) by a line of a table.
 
 use crate::adapter::{Adapted, Aspect};
-use crate::communicator::{Invocation, Link, Port};
+use crate::communicator::segment::Piece;
+use crate::communicator::{self, Invocation, Link, Port};
 use crate::error::Result;
 use crate::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream};
 use crate::transport::{Adapter, Peer};
@@ -120,6 +121,14 @@ realization!(
     /// Remote copy only.
     RemoteCopyOnly: RemoteCopies remote_copy RemoteCopy
 );
+
+/// A mailbox whose senders are such ends ([`Network::mailbox`]).
+pub type Mailbox<N = NetworkAdapter, S = Scenario> =
+    communicator::Mailbox<Adapted<<N as Datagrams>::Realized, S>>;
+
+/// A segment whose owners are reached over such ends ([`Network::segment`]).
+pub type Segment<N = NetworkAdapter, S = Scenario> =
+    communicator::Segment<Adapted<<N as RemoteCopies>::Realized, S>>;
 
 /// The inflated interface of network adapters: an end of a connection that becomes what a program
 /// asks for, in the scenario that the key table says.
@@ -233,5 +242,35 @@ impl<N: Realization, S: Aspect + Default> Network<N, S> {
         N: ActiveMessages<Realized = R>,
     {
         self.active_message().map(Invocation::new)
+    }
+
+    /// A mailbox for at most so many senders at once: what [`Network::datagram`] gives, admitted
+    /// one by one or made of those who connect.
+    ///
+    /// # Errors
+    /// See [`Mailbox::new`](communicator::Mailbox::new).
+    pub fn mailbox<R: Datagram>(
+        name: impl Into<String>,
+        capacity: usize,
+    ) -> Result<communicator::Mailbox<Adapted<R, S>>>
+    where
+        N: Datagrams<Realized = R>,
+    {
+        communicator::Mailbox::new(name, capacity)
+    }
+
+    /// A segment of these pieces, each of so many bytes; those elsewhere are at the other end of
+    /// what [`Network::remote_copy`] gives.
+    ///
+    /// # Errors
+    /// See [`Segment::new`](communicator::Segment::new).
+    pub fn segment<R: RemoteCopy>(
+        size: u64,
+        pieces: Vec<Piece<Adapted<R, S>>>,
+    ) -> Result<communicator::Segment<Adapted<R, S>>>
+    where
+        N: RemoteCopies<Realized = R>,
+    {
+        communicator::Segment::new(size, pieces)
     }
 }

@@ -9,7 +9,22 @@ static ONE: Mutex<()> = Mutex::new(());
 
 const PORT: &str = "pub fn use_it(network: muster_fabric::bound::Network) {
     let _ = network.port();
+    let _ = <muster_fabric::bound::Network>::mailbox(\"box\", 8);
 }";
+
+const OTHERS: &str = "use muster_fabric::bound::Network;
+    pub fn link(network: Network) {
+        let _ = network.link();
+    }
+    pub fn invocation(network: Network) {
+        let _ = network.invocation();
+    }
+    pub fn copy(network: Network) {
+        let _ = network.remote_copy();
+    }
+    pub fn segment() {
+        let _ = <Network>::segment(64, Vec::new());
+    }";
 
 /// Compiles a program with a key table; what the compiler says if it does not.
 fn compile(program: &str, keys: &str) -> Result<(), String> {
@@ -27,12 +42,28 @@ fn a_missing_capability_does_not_compile_and_names_the_key_to_change() {
         "the realization that `network_adapter` is bound to, `StreamOnly`, has no datagrams",
         "set `network_adapter` in the key table",
         "network.port()",
+        "<muster_fabric::bound::Network>::mailbox(",
     ] {
         assert!(said.contains(expected), "{expected:?} is not in:\n{said}");
     }
     // What the message advises helps.
-    compile(PORT, "[keys]\nnetwork_adapter = \"datagram\"\n").unwrap();
-    compile(PORT, "[keys]\nnetwork_adapter = \"full\"\n").unwrap();
+    let datagram = "[keys]\nnetwork_adapter = \"datagram\"\n";
+    compile(PORT, datagram).unwrap();
+    let said = compile(OTHERS, datagram).unwrap_err();
+    for (what, strategy, calls) in [
+        ("streams", "stream", ["network.link()"].as_slice()),
+        ("active messages", "active_message", &["network.invocation()"]),
+        ("remote copy", "remote_copy", &["network.remote_copy()", "<Network>::segment("]),
+    ] {
+        let has_none = format!("is bound to, `DatagramOnly`, has no {what}");
+        let advice = format!("(keys.toml, or MUSTER_KEYS) to `full` or `{strategy}`");
+        for expected in [&has_none, &advice].map(String::as_str).iter().chain(calls) {
+            assert!(said.contains(expected), "{expected:?} is not in:\n{said}");
+        }
+    }
+    let full = "[keys]\nnetwork_adapter = \"full\"\n";
+    compile(PORT, full).unwrap();
+    compile(OTHERS, full).unwrap();
 }
 
 #[test]

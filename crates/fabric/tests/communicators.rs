@@ -2,9 +2,9 @@
 //! they promise in detail is tested beside them, over a connection that breaks on demand.
 
 use muster_fabric::adapter::{Trace, Traced};
-use muster_fabric::bound::{Full, Network};
+use muster_fabric::bound::{self, Full, Network};
 use muster_fabric::communicator::segment::Piece;
-use muster_fabric::communicator::{Mail, Mailbox, Object, Segment};
+use muster_fabric::communicator::{Mail, Object};
 use muster_fabric::region::{Region, Rights};
 use muster_fabric::strategy::{Datagram, RemoteCopy};
 use muster_fabric::transport::process::Process;
@@ -143,7 +143,7 @@ fn a_mailbox_listens_and_hears_every_sender_over_every_transport() {
     for mut place in places("mailbox") {
         let listener = place.listener.take().unwrap();
         let at = listener.address().clone();
-        let mut mailbox = Mailbox::new("box", 8).unwrap();
+        let mut mailbox: bound::Mailbox = <Network>::mailbox("box", 8).unwrap();
         mailbox
             .listen(listener, |adapter| {
                 let network: Network = Network::over(adapter);
@@ -201,11 +201,13 @@ fn owners_of_a_segment_read_what_the_others_wrote_over_every_transport() {
         // Each owns a piece, and the key of the first region is the same at both.
         let owner = move |end: Box<dyn Adapter>, is_first: bool| {
             let own = Region::new(SIZE as usize, Rights::ALL);
-            let mut copy = end.remote_copy().unwrap();
+            let network: Network = Network::over(end);
+            let mut copy = network.remote_copy().unwrap();
             let key = copy.expose(&own).unwrap();
             let (here, there) = (Piece::Here(own.clone()), Piece::There(copy, key));
             let pieces = if is_first { vec![here, there] } else { vec![there, here] };
-            (Segment::new(SIZE, pieces).unwrap(), own)
+            let segment: bound::Segment = <Network>::segment(SIZE, pieces).unwrap();
+            (segment, own)
         };
         thread::scope(|scope| {
             let second = scope.spawn(move || {
