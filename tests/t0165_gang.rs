@@ -1,8 +1,11 @@
 //! Jobs that take turns: real programs, a real strober, and whoever of them may die.
 
 mod cluster;
+mod mpi;
 
 use cluster::{Cluster, Running, signal, until};
+use mpi::Mpi;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
@@ -29,9 +32,21 @@ impl Gang {
 
     /// Runs the next job, on both nodes.
     fn run(&mut self) {
-        let count = "while :; do echo >> WORK/$MUSTER_JOB.$MUSTER_RANK; done";
-        let count = count.replace("WORK", self.cluster.work().to_str().unwrap());
-        self.jobs.push(self.cluster.muster(&["run", "-N", "2", "sh", "-c", &count]).start());
+        self.run_script("while :; do COUNT; done");
+    }
+
+    /// Runs a job of which each rank does that, and counts where it says so.
+    fn run_script(&mut self, script: &str) {
+        let script = script.replace("COUNT", "echo >> WORK/$MUSTER_JOB.$MUSTER_RANK");
+        let script = script.replace("WORK", self.cluster.work().to_str().unwrap());
+        self.jobs.push(self.cluster.muster(&["run", "-N", "2", "sh", "-c", &script]).start());
+    }
+
+    /// A pipe that has a name, in the jobs' directory.
+    fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.cluster.work().join(name);
+        mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        path
     }
 
     /// Lets jobs take turns.
@@ -209,6 +224,80 @@ fn sigcont_does_not_wake_a_job_that_waits_for_its_turn() {
     gang.await_count(1);
     let after = gang.count(2);
     assert!(after <= before + 2 || gang.told("strobes") > turn, "{before} {after}");
+    gang.down();
+}
+
+#[test]
+fn a_turn_in_which_a_whole_job_sleeps_is_lent_and_given_back_when_one_rank_wakes() {
+    let mut gang = Gang::up("lent");
+    let (stop, go) = (gang.cluster.work().join("stop"), gang.pipe("go.0"));
+    gang.pipe("go.1");
+    let sleeps = "read word < WORK/go.$MUSTER_RANK";
+    gang.run_script(&format!(
+        "while :; do while [ ! -e WORK/stop ]; do COUNT; done; {sleeps}; done"
+    ));
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    if !gang.has_groups() {
+        return gang.down(); // What has left a process group is not known.
+    }
+    gang.stop_one(1, 2);
+    let (turn, lent) = (gang.told("strobes"), gang.told("lent"));
+    fs::write(&stop, "").unwrap();
+    until("the turn is lent", || gang.told("lent") > lent);
+    gang.await_count(2);
+    fs::remove_file(&stop).unwrap();
+    fs::write(go, "\n").unwrap();
+    gang.await_count(1);
+    until("it is given back", || {
+        let before = gang.count(2);
+        std::thread::sleep(Duration::from_millis(20));
+        gang.count(2) == before
+    });
+    gang.await_count(1);
+    let is_late = gang.told("strobes") > turn;
+    assert!(is_late || gang.told("slot") == 0 && gang.told("lent") == lent + 1);
+    gang.down();
+}
+
+#[test]
+fn a_rank_that_computes_keeps_the_turn_of_its_job_though_all_others_sleep() {
+    let mut gang = Gang::up("kept");
+    gang.pipe("never");
+    let sleeps = "[ $MUSTER_RANK = 0 ] && read word < WORK/never";
+    gang.run_script(&format!("COUNT; {sleeps}; while :; do COUNT; done"));
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.take_turns(10, "[[1],[2]]");
+    let turn = gang.told("strobes");
+    until("each has had some turns", || gang.told("strobes") > turn + 60);
+    assert_eq!(gang.told("lent"), 0);
+    gang.down();
+}
+
+#[test]
+fn ranks_that_wait_in_mpi_lend_their_turn_and_go_on_when_they_can() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("waits");
+    let mut gang = Gang::up("waits");
+    gang.run();
+    gang.await_count(1);
+    for (job, mode) in [(2, "--mpi=direct"), (3, "--mpi=bcs")] {
+        let pipe = gang.pipe(mode);
+        let path = pipe.to_str().unwrap();
+        let run = gang.cluster.muster(&["run", "-N", "2", "-n", "4", mode, &program, path]);
+        let run = run.start();
+        run.await_out("waits");
+        if gang.has_groups() {
+            let lent = gang.told("lent");
+            gang.stop_one(job, 1);
+            until("the turn is lent", || gang.told("lent") > lent);
+            gang.await_count(1);
+        }
+        fs::write(pipe, "\n").unwrap();
+        assert_eq!(run.wait().ok().sorted(), ["goes on", "ok 4", "waits"], "{mode}");
+        gang.take_turns(LONG, "[]");
+    }
     gang.down();
 }
 

@@ -160,6 +160,7 @@ impl Strober {
             slice_us: u64::try_from(rotation.slice() / 1000).unwrap_or(0),
             strobes,
             missed,
+            lent: state.lending.lent(),
             failed: hands.failed(),
             scheduled: if self.is_real_time { "fifo" } else { "shared" }.to_owned(),
             by: hands.by().to_owned(),

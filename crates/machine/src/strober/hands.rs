@@ -35,6 +35,11 @@ impl Hands {
         Hands { place, jobs: Vec::new(), failed: 0 }
     }
 
+    /// Where it stops them.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// What stops jobs, in a word.
     pub(super) fn by(&self) -> &'static str {
         match self.place {
@@ -71,13 +76,19 @@ impl Hands {
         }
     }
 
-    /// Begins the turn of a slot. Whose it is go on before the others stop, so that no processor
-    /// falls idle in between and has to be woken; for some microseconds both run.
+    /// Begins the turn of a slot.
     pub(super) fn turn(&mut self, slot: usize) {
+        self.let_run(1 << slot);
+    }
+
+    /// Has the jobs of some slots run, a bit each, and no others. They go on before the others
+    /// stop, so that no processor falls idle in between and has to be woken; for some microseconds
+    /// all run.
+    pub(super) fn let_run(&mut self, slots: u64) {
         self.failed = 0;
         for is_stopped in [false, true] {
             for held in &mut self.jobs {
-                if (held.slots & 1 << slot == 0) == is_stopped {
+                if (held.slots & slots == 0) == is_stopped {
                     self.failed += usize::from(!held.set(&self.place, is_stopped));
                 }
             }

@@ -32,15 +32,20 @@
 //!
 //! A job that the table does not name is never stopped. SIGKILL ends a frozen process as any other.
 //!
+//! # What is lent
+//!
+//! While all processes sleep of the jobs whose turn it is, those of the next slot run as well
+//! ([`lending`]). That takes groups: of those that are listed only the leaders are known.
+//!
 //! # The clock
 //!
 //! A strober that is scheduled like other processes misses most strobes of a busy machine, so it is
 //! SCHED_FIFO where that is permitted ([`sys`]), and nothing else is. It has one thread that hears
-//! of tables ([`daemon`]), and one on each of some processors that begins turns ([`turns`]). They
-//! sleep in between; the kernel kills it if one runs for [`sys::SPIN`] without sleeping. Another
-//! real-time task of the same processor that does not sleep keeps its turns from beginning there;
-//! ranks that the scheduler `gang` starts may not be real-time (RLIMIT_RTPRIO), unless they are
-//! root's.
+//! of tables ([`daemon`]), one that looks who sleeps, and one on each of some processors that
+//! begins turns ([`turns`]). They sleep in between; the kernel kills it if one runs for
+//! [`sys::SPIN`] without sleeping. Another real-time task of the same processor that does not sleep
+//! keeps its turns from beginning there; ranks that the scheduler `gang` starts may not be
+//! real-time (RLIMIT_RTPRIO), unless they are root's.
 //! Where it is not permitted one thread begins all turns, and the shortest slice is
 //! [`SLICE_MIN_SHARED`] ([`least_slice`]).
 //!
@@ -59,8 +64,10 @@
 
 pub mod daemon;
 mod hands;
+mod lending;
 pub mod place;
 mod rotation;
+mod sleepers;
 mod sys;
 mod turns;
 
@@ -134,6 +141,8 @@ pub struct Status {
     pub strobes: u64,
     /// Turns that passed before it could begin them.
     pub missed: u64,
+    /// Turns of which the rest was lent to the jobs of other slots.
+    pub lent: u64,
     /// Jobs that it could not stop, or let go on, when it last tried.
     pub failed: usize,
     /// How it is scheduled: `fifo`, or `shared` with all other processes.

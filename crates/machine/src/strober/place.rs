@@ -49,7 +49,7 @@ impl Place {
         path
     }
 
-    fn job(&self, job: u32) -> PathBuf {
+    pub(super) fn job(&self, job: u32) -> PathBuf {
         self.path().join(format!("j{job}"))
     }
 

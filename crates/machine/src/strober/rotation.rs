@@ -72,7 +72,12 @@ impl Rotation {
 
     /// Whose turn it is.
     pub(super) fn slot(&self) -> usize {
-        usize::try_from(self.turn.rem_euclid(self.count())).expect("a number of slots")
+        self.slot_of(self.turn)
+    }
+
+    /// Whose turn one is, counted from the rotation's start.
+    pub(super) fn slot_of(&self, turn: i64) -> usize {
+        usize::try_from(turn.rem_euclid(self.count())).expect("a number of slots")
     }
 
     /// Begins the turn that it is time for; false if it has begun already.

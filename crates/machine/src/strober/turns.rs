@@ -11,6 +11,8 @@
 //! other one is there already, and the hardware is set once for each turn, not twice.
 
 use super::hands::Hands;
+use super::lending::{Lending, Seen};
+use super::place::Place;
 use super::rotation::{Nanos, Rotation};
 use super::{Phase, Table, sys};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -39,12 +41,15 @@ pub(super) struct Turns {
     state: Mutex<State>,
     /// By thread.
     timers: Vec<[OwnedFd; TIMERS]>,
+    /// Of the thread that looks who sleeps, if there is one.
+    looks: Option<OwnedFd>,
 }
 
 /// Whose turn it is, and what is done about it.
 pub(super) struct State {
     pub(super) rotation: Rotation,
     pub(super) hands: Hands,
+    pub(super) lending: Lending,
     /// By thread and timer: the turn that it is set to, if it is set.
     set: Vec<[Option<i64>; TIMERS]>,
 }
@@ -56,28 +61,49 @@ impl Turns {
         let threads = processors.len().clamp(1, THREADS_MAX);
         let timers = (0..threads).map(|_| Ok([timer()?, timer()?]));
         let timers = timers.collect::<io::Result<Vec<_>>>()?;
-        let rotation = Rotation::default();
-        let state = State { rotation, hands, set: vec![[None; TIMERS]; threads] };
-        let turns = Arc::new(Turns { state: Mutex::new(state), timers });
+        let (rotation, lending) = (Rotation::default(), Lending::default());
+        let place = hands.place().clone();
+        // Of those that are listed only the leaders are known.
+        let looks = matches!(place, Place::Groups(_)).then(timer).transpose()?;
+        let state = State { rotation, hands, lending, set: vec![[None; TIMERS]; threads] };
+        let turns = Arc::new(Turns { state: Mutex::new(state), timers, looks });
         for own in 0..threads {
-            let (turns, processor) = (turns.clone(), processors.get(own).copied());
-            let work = move || {
-                if let Some(processor) = processor {
-                    let mut only = CpuSet::new();
-                    only.set(processor);
-                    // One that has gone offline since has its turns begun elsewhere.
-                    let _ = sched_setaffinity(None, &only);
-                }
-                let _end = End;
-                let Err(error) = turns.serve(own, is_real_time);
-                // Whoever stands still now would do so for good: the keeper lets all run, and
-                // starts another strober.
-                let _ = writeln!(io::stderr(), "strober: {error}");
-                process::exit(1);
-            };
-            thread::Builder::new().name(format!("turns-{own}")).spawn(work)?;
+            let processor = processors.get(own).copied();
+            turns.begin(format!("turns-{own}"), processor, is_real_time, move |turns| {
+                turns.serve(own)
+            })?;
+        }
+        if turns.looks.is_some() {
+            turns.begin("looks".into(), None, is_real_time, move |turns| turns.look(&place))?;
         }
         Ok(turns)
+    }
+
+    /// Starts a thread, perhaps on a certain processor.
+    fn begin(
+        self: &Arc<Turns>,
+        name: String,
+        processor: Option<usize>,
+        is_real_time: bool,
+        serve: impl FnOnce(&Turns) -> io::Result<Infallible> + Send + 'static,
+    ) -> io::Result<()> {
+        let turns = self.clone();
+        let work = move || {
+            if let Some(processor) = processor {
+                let mut only = CpuSet::new();
+                only.set(processor);
+                // One that has gone offline since has its turns begun elsewhere.
+                let _ = sched_setaffinity(None, &only);
+            }
+            let _end = End;
+            let may = if is_real_time { sys::be_real_time() } else { Ok(()) };
+            let Err(error) = may.and_then(|()| serve(&turns));
+            // Whoever stands still now would do so for good: the keeper lets all run, and starts
+            // another strober.
+            let _ = writeln!(io::stderr(), "strober: {error}");
+            process::exit(1);
+        };
+        thread::Builder::new().name(name).spawn(work).map(drop)
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
@@ -87,11 +113,12 @@ impl Turns {
     /// From now on turns go by this table, if it is newer.
     pub(super) fn take(&self, table: Table) -> io::Result<()> {
         let mut state = self.lock();
-        let State { rotation, hands, .. } = &mut *state;
+        let State { rotation, hands, lending, .. } = &mut *state;
         if !rotation.take(table, now()) {
             return Ok(());
         }
         hands.take(rotation.slots());
+        lending.restart(rotation.slots().slots.len());
         self.set_out(&mut state)
     }
 
@@ -101,13 +128,14 @@ impl Turns {
         if state.rotation.keep_step(phase, now()) { self.set_out(&mut state) } else { Ok(()) }
     }
 
-    /// Begins the turn that it is time for.
+    /// Begins the turn that it is time for, which is its owners' alone at first.
     fn set_out(&self, state: &mut State) -> io::Result<()> {
+        state.lending.take_back();
         state.hands.turn(state.rotation.slot());
         // A timer goes off on the processor where it is set: each thread sets its own.
         let at_once = Itimerspec { it_interval: timespec(0), it_value: timespec(1) };
-        for timers in &self.timers {
-            timerfd_settime(&timers[0], TimerfdTimerFlags::ABSTIME, &at_once)?;
+        for timer in self.timers.iter().map(|timers| &timers[0]).chain(&self.looks) {
+            timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &at_once)?;
         }
         state.set.fill([None; TIMERS]);
         Ok(())
@@ -121,10 +149,7 @@ impl Turns {
     }
 
     /// What one thread does: sleeps until one of its turns begins.
-    fn serve(&self, own: usize, is_real_time: bool) -> io::Result<Infallible> {
-        if is_real_time {
-            sys::be_real_time()?;
-        }
+    fn serve(&self, own: usize) -> io::Result<Infallible> {
         let [first, second] = &self.timers[own];
         let mut fds = [first, second].map(|timer| PollFd::new(timer, PollFlags::IN));
         loop {
@@ -133,7 +158,7 @@ impl Turns {
                 Err(error) => return Err(error.into()),
             }
             let mut state = self.lock();
-            let State { rotation, hands, set } = &mut *state;
+            let State { rotation, hands, set, .. } = &mut *state;
             for (timer, set) in fds.iter().zip(&mut set[own]) {
                 if !timer.revents().is_empty() {
                     *set = None;
@@ -161,12 +186,64 @@ impl Turns {
                 continue;
             }
             *set = next.pop();
-            let time = set.map_or(0, |turn| rotation.begins(turn));
-            let times = Itimerspec { it_interval: timespec(0), it_value: timespec(time) };
-            timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &times)?;
+            set_timer(timer, set.map_or(0, |turn| rotation.begins(turn)))?;
         }
         Ok(())
     }
+
+    /// What the thread does that looks who sleeps. It does not hold up who begins a turn: nothing
+    /// is locked while it looks.
+    fn look(&self, place: &Place) -> io::Result<Infallible> {
+        let Some(timer) = &self.looks else { return Err(io::ErrorKind::NotFound.into()) };
+        loop {
+            match poll(&mut [PollFd::new(timer, PollFlags::IN)], None) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let asked = self.lock().asks();
+            if let Some(asked) = asked {
+                let begun = now();
+                let owners = place.look(&asked.owners);
+                let last = asked.last.filter(|_| owners != Seen::Awake);
+                let last = last.map_or(Seen::Awake, |jobs| place.look(&jobs));
+                self.lock().see((asked.turn, asked.stamp), begun, (owners, last));
+            }
+            let state = self.lock();
+            let next = state.lending.next(&state.rotation, now());
+            set_timer(timer, next.unwrap_or(0))?;
+        }
+    }
+}
+
+/// Whom to look at, and in which turn of which table that was said.
+struct Asked {
+    turn: i64,
+    stamp: u64,
+    owners: Vec<u32>,
+    last: Option<Vec<u32>>,
+}
+
+impl State {
+    fn asks(&mut self) -> Option<Asked> {
+        let State { rotation, lending, .. } = self;
+        let (owners, last) = lending.asks(rotation, now())?;
+        let jobs = |slot: usize| rotation.slots().slots[slot].clone();
+        let (turn, stamp) = (rotation.turn(), rotation.stamp());
+        Some(Asked { turn, stamp, owners: jobs(owners), last: last.map(jobs) })
+    }
+
+    /// What was seen is of use as long as that turn goes on.
+    fn see(&mut self, of: (i64, u64), begun: Nanos, seen: (Seen, Seen)) {
+        let State { rotation, hands, lending, .. } = self;
+        if of == (rotation.turn(), rotation.stamp()) {
+            hands.let_run(lending.see(rotation, (begun, now()), seen));
+        }
+    }
+}
+
+fn set_timer(timer: &OwnedFd, time: Nanos) -> io::Result<()> {
+    let times = Itimerspec { it_interval: timespec(0), it_value: timespec(time) };
+    Ok(timerfd_settime(timer, TimerfdTimerFlags::ABSTIME, &times).map(drop)?)
 }
 
 /// The end of a thread that panics is that of the process.
