@@ -70,6 +70,21 @@ fn a_program_has_one_digest_however_long_the_slices_are_and_whoever_waits_for_th
 }
 
 #[test]
+fn ranks_that_all_wait_on_whichever_nodes_exchange_at_once_without_a_strobe() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("chosen");
+    let cluster = Cluster::up("t0320early", 3);
+    let flags = ["--mpi=bcs", "--digest", &program];
+    let first = ran(&cluster, "1", "5", &flags);
+    for nodes in ["2", "3"] {
+        // Who waited for a strobe would wait for hours.
+        let again = ran(&cluster, nodes, "5", &[&["--strobe", "1000h"], &flags[..]].concat());
+        assert_eq!(again.out, first.out, "on {nodes} nodes");
+        assert_eq!(digest(&again), digest(&first), "on {nodes} nodes");
+    }
+}
+
+#[test]
 fn a_recorded_run_is_run_once_more_on_other_nodes() {
     let mpi = Mpi::installed();
     let program = mpi.program("chosen");

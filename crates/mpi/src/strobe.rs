@@ -8,7 +8,8 @@
 //! what is longer is cut, and goes on in the next.
 //!
 //! *Early strobes.* When all ranks of a node wait, nobody computes whom an exchange would disturb:
-//! then they exchange at once. Ranks say in the node's segment that they wait.
+//! then they exchange at once. Ranks say in the node's segment that they wait. When all ranks of
+//! the job do, those of each node do, so all strobes are early, and no node has to ask another.
 //!
 //! In which order messages are taken strobes do not change: that is the coscheduled mode's own
 //! (`docs/decisions/coscheduled.md`).
@@ -146,7 +147,11 @@ impl<C: Carrier + Node> Carrier for Strobed<C> {
     }
 
     fn has_delivered(&mut self, time: Duration) -> Result<bool, Failure> {
-        self.carrier.has_delivered(time)
+        // It computes nothing meanwhile that an early strobe of its neighbours would disturb.
+        self.carrier.say_waits(true);
+        let delivered = self.carrier.has_delivered(time);
+        self.carrier.say_waits(false);
+        delivered
     }
 
     fn offered_from(&self, to: u32) -> usize {
@@ -211,7 +216,8 @@ mod tests {
         }
 
         fn has_delivered(&mut self, _: Duration) -> Result<bool, Failure> {
-            Ok(true)
+            // By one who takes it only when all wait.
+            Ok(self.all_wait())
         }
 
         fn offered_from(&self, _: u32) -> usize {
@@ -266,6 +272,15 @@ mod tests {
             assert_eq!(taken(&mut carrier), 1);
             assert_eq!(TIME.get() / 50_000 == slice, are_early);
         }
+    }
+
+    #[test]
+    fn one_who_waits_until_all_is_delivered_keeps_nobody_from_an_early_strobe() {
+        let (mut carrier, shared) = strobed(true);
+        assert!(!carrier.has_delivered(Duration::ZERO).unwrap());
+        shared.borrow_mut().others_wait = true;
+        assert!(carrier.has_delivered(Duration::ZERO).unwrap());
+        assert!(!shared.borrow().waits);
     }
 
     #[test]
