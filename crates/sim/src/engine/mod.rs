@@ -445,6 +445,7 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
     fn send(&mut self, from: u32, outgoing: Outgoing) {
         let to = outgoing.to.0;
         assert!(from != to && (to as usize) < self.nodes.len(), "{from} sends to {to}");
+        self.user.sent(NodeId(from), &outgoing);
         let lane = (self.network.lane)(&outgoing) as usize;
         let (number, end, new) = self.links.between(from, to);
         if new {

@@ -1,6 +1,6 @@
 //! Who uses the protocol in a run, makes its cores, and judges what it says.
 
-use muster_fabric::protocol::{NodeId, Protocol, Time};
+use muster_fabric::protocol::{NodeId, Outgoing, Protocol, Time};
 
 /// A moment of a run, at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,11 @@ pub trait User<P: Protocol> {
     /// A node has died.
     fn end(&mut self, at: Moment) {
         let _ = at;
+    }
+
+    /// A node sends a message.
+    fn sent(&mut self, from: NodeId, message: &Outgoing) {
+        let _ = (from, message);
     }
 
     /// A core tells something.

@@ -14,6 +14,8 @@
 //! Work costs what [`Prices`] say. With prices and a network of its own [`model`] says how long a
 //! launch takes in a cluster of any size.
 
+#[cfg(test)]
+mod counts;
 mod daemon;
 mod job;
 mod manager;
