@@ -256,6 +256,16 @@ pub const ASKED_MAX: usize = MEMBERS_MAX;
 /// Bytes of the bodies of both: what a member has to keep at most is 16 MiB.
 pub const STAGED_BYTES_MAX: usize = 16 * TRANSFER_MAX;
 
+/// Bytes of a letter that a member tells the master: of all members together they have to have room
+/// there at once. What is longer goes as an operation, which waits at its origin until it is taken.
+pub const TELL_MAX: usize = 4 * 1024;
+
+/// Bytes of such letters that go in one message where there are more.
+pub const TELL_BYTES: usize = 64 * 1024;
+
+/// Bytes that a member on the way of these keeps before it takes no more from below.
+pub const TOLD_BYTES_MAX: usize = 1 << 20;
+
 /// Ranges of a set of members: as many as numbers below [`MEMBERS_MAX`] can have. They are 256 KiB.
 pub const RANGES_MAX: usize = MEMBERS_MAX / 2;
 

@@ -18,6 +18,7 @@ use crate::protocol::{NodeId, Payload, Time};
 use crate::region::{Region, Rights};
 use crate::shell::{Hand, Handler, Setup, Shell, Traffic};
 use crate::transport::Listener;
+use muster_base::limits::TELL_MAX;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -273,6 +274,22 @@ impl Member {
         Ok(Transfer(asked))
     }
 
+    /// Tells the master a letter, which is written into a region there: combined with others on
+    /// its way, in no order with operations, once or more often. It is lost if a member on its way
+    /// dies, and an epoch begins then: who misses it has to ask for it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for no region, or more bytes than it has or [`TELL_MAX`]; those of
+    /// [`Shell::request`].
+    pub fn tell(&self, region: u32, letter: impl Into<Payload>) -> Result<()> {
+        let body = letter.into();
+        let known = self.shared.regions.get(region as usize);
+        if body.len() > TELL_MAX || known.is_none_or(|region| region.size() < body.len()) {
+            return Err(board::outside());
+        }
+        self.shell.request(Request::Tell { region, body })
+    }
+
     /// TEST-EVENT, not waiting: how often an event was signalled here.
     ///
     /// # Errors
@@ -510,6 +527,9 @@ impl Desk {
                 if let Some(event) = event {
                     board.signal(event);
                 }
+            }
+            Notice::Told { region, body } => {
+                regions[region as usize].write(0, &body).expect("the core has checked it");
             }
             Notice::Completed { ticket, outcome, .. } => self.shared.end(ticket, Ok(outcome)),
             Notice::Refused { ticket, why } => self.shared.end(ticket, Err(why)),

@@ -114,6 +114,7 @@ impl Core {
         let (members, joined) = (self.members.clone(), opening.joined.clone());
         self.notices.push_back(Notice::Epoch { epoch, members, joined });
         self.ask_again();
+        self.pass_up();
     }
 
     /// Asks to be taken in.

@@ -71,6 +71,16 @@ impl Link {
         (self.next - self.kept.len() as u64, kept)
     }
 
+    /// How many the other side has not said that it has.
+    pub fn flying(&self) -> u64 {
+        self.kept.len() as u64
+    }
+
+    /// What the other side has not said that it has, when this link ends.
+    pub fn into_kept(self) -> VecDeque<Carried> {
+        self.kept
+    }
+
     /// What the other side has not said that it has.
     pub fn kept(&self) -> impl Iterator<Item = &Carried> {
         self.kept.iter()

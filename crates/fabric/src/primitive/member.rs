@@ -8,6 +8,7 @@ use super::message::{Carried, Message, Outcome, Relation, What, Work};
 use super::nodes::Nodes;
 use super::request::Pending;
 use super::sequencer::Sequencer;
+use super::tell::Telling;
 use super::tree::Place;
 use crate::protocol::{Malformed, NodeId, Outgoing, Payload, Protocol, Time};
 use std::collections::VecDeque;
@@ -87,6 +88,10 @@ pub enum Request {
         value: u64,
         write: Option<(u32, u64)>,
     },
+    /// Tells the master a letter for a region: combined with others' on the way, in no order with
+    /// operations, and it may come twice. It is lost if a member on the way dies, and with it an
+    /// epoch begins.
+    Tell { region: u32, body: Payload },
     /// Sets this node's own instance of a variable.
     Set { variable: u32, value: u64 },
     /// At the master: there is proof that a node is dead (it may be wrong: the node rejoins then).
@@ -106,6 +111,8 @@ pub enum Notice {
         body: Payload,
         event: Option<u32>,
     },
+    /// At the master: a member tells this.
+    Told { region: u32, body: Payload },
     /// COMPARE-AND-WRITE has written this node's instance of a variable.
     Written { seq: u64, variable: u32, value: u64 },
     /// How an operation ended, and its sequence number where that is known; in the order of the
@@ -170,6 +177,7 @@ pub struct Core {
     pub(super) parent: Link,
     pub(super) children: Vec<Link>,
     pub(super) asking: Link,
+    pub(super) telling: Telling,
     pub(super) lease: Lease,
     pub(super) memory: Memory,
     pub(super) flights: Flights,
@@ -216,6 +224,7 @@ impl Core {
             parent: Link::default(),
             children: vec![],
             asking: Link::default(),
+            telling: Telling::default(),
             lease: Lease::new(now),
             memory: Memory::new(config.variables, config.events),
             flights: Flights::default(),
@@ -278,6 +287,7 @@ impl Core {
         self.parent = Link::default();
         self.children = vec![Link::default(); self.place.children.len()];
         self.asking = Link::default();
+        self.telling.settle(self.place.children.len());
     }
 
     pub(super) fn send(&mut self, to: NodeId, message: &Message) {
@@ -377,6 +387,7 @@ impl Core {
                 Ok(())
             }
             Carried::Ask(work, body) => self.asked(from, number, work, body),
+            Carried::Tell(body) => self.told(from, number, body),
         }
     }
 
@@ -461,6 +472,7 @@ impl Core {
         for (number, carried) in (first..).zip(kept) {
             self.send_ask(number, carried);
         }
+        self.beat_telling();
     }
 
     pub(super) fn flush_parent(&mut self) {
@@ -496,6 +508,7 @@ impl Protocol for Core {
                 self.flushed(now, from, epoch, expected, done)
             }
             Message::Taken { epoch, expected } => self.taken(from, epoch, expected),
+            Message::Heard { epoch, expected } => self.heard(from, epoch, expected),
             Message::Renew { epoch, stamp } => self.renew(now, from, epoch, stamp),
             Message::Granted { stamp, .. } => self.granted(from, Time(stamp), now),
             Message::Join { epoch, incarnation } => self.join(from, epoch, incarnation),

@@ -133,6 +133,8 @@ pub enum Carried {
     Staged(u64, bool),
     /// To the master: do this.
     Ask(Arc<Work>, Payload),
+    /// Up: what members below have to tell the master.
+    Tell(Payload),
 }
 
 /// What a member tells a restarted master of one operation.
@@ -189,6 +191,13 @@ pub enum Message {
     },
     /// From the master: it has taken what was asked up to this number.
     Taken {
+        /// Numbers are good in this epoch.
+        epoch: u64,
+        /// The next one expected from the receiver.
+        expected: u64,
+    },
+    /// Down: it has heard what it was told up to this number.
+    Heard {
         /// Numbers are good in this epoch.
         epoch: u64,
         /// The next one expected from the receiver.
@@ -252,6 +261,8 @@ mod kind {
     pub const STANDING: u8 = 11;
     pub const COLLECT: u8 = 12;
     pub const REPORT: u8 = 13;
+    pub const TELL: u8 = 14;
+    pub const HEARD: u8 = 15;
 }
 
 impl Message {
@@ -267,6 +278,7 @@ impl Message {
                     Carried::Decide(..) => kind::DECIDE,
                     Carried::Staged(..) => kind::STAGED,
                     Carried::Ask(..) => kind::ASK,
+                    Carried::Tell(..) => kind::TELL,
                 };
                 to.u8(code).u64(*epoch).u64(*expected).u64(*done).u64(*number);
                 body = to.carried(carried);
@@ -276,6 +288,9 @@ impl Message {
             }
             Message::Taken { epoch, expected } => {
                 to.u8(kind::TAKEN).u64(*epoch).u64(*expected);
+            }
+            Message::Heard { epoch, expected } => {
+                to.u8(kind::HEARD).u64(*epoch).u64(*expected);
             }
             Message::Renew { epoch, stamp } => {
                 to.u8(kind::RENEW).u64(*epoch).u64(*stamp);
@@ -308,7 +323,7 @@ impl Message {
         let code = from.u8()?;
         let epoch = from.u64()?;
         let message = match code {
-            kind::OPEN..=kind::ASK => Message::Linked {
+            kind::OPEN..=kind::ASK | kind::TELL => Message::Linked {
                 epoch,
                 expected: from.u64()?,
                 done: from.u64()?,
@@ -320,11 +335,13 @@ impl Message {
                         Carried::Decide(from.u64()?, from.outcome()?, Arc::new(from.work()?))
                     }
                     kind::STAGED => Carried::Staged(from.u64()?, from.bool()?),
+                    kind::TELL => Carried::Tell(from.body()),
                     _ => Carried::Ask(Arc::new(from.work()?), from.body()),
                 },
             },
             kind::FLUSH => Message::Flush { epoch, expected: from.u64()?, done: from.u64()? },
             kind::TAKEN => Message::Taken { epoch, expected: from.u64()? },
+            kind::HEARD => Message::Heard { epoch, expected: from.u64()? },
             kind::RENEW => Message::Renew { epoch, stamp: from.u64()? },
             kind::GRANTED => Message::Granted { epoch, stamp: from.u64()? },
             kind::JOIN => Message::Join { epoch, incarnation: from.u64()? },

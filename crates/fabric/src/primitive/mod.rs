@@ -42,6 +42,9 @@
 //! malformed message is an error of its connection, but a member that speaks the protocol is
 //! believed, as far as it is asked.
 //!
+//! Beside these operations members may tell the master something (`tell.rs`), which is combined up
+//! the tree and has none of these promises.
+//!
 //! Messages: `message.rs`, and `docs/wire/primitives.md` byte by byte.
 
 mod epoch;
@@ -55,6 +58,7 @@ mod nodes;
 mod recover;
 mod request;
 mod sequencer;
+mod tell;
 #[cfg(test)]
 mod tests;
 mod transfer;

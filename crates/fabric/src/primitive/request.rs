@@ -38,6 +38,7 @@ impl Core {
                 let body = Payload::default();
                 self.submit(Pending { ticket, work, body, local: None, ended: None });
             }
+            Request::Tell { region, body } => self.tell(region, body),
             Request::Set { variable, value } => {
                 if variable < self.config.variables {
                     self.memory.set(variable, value);

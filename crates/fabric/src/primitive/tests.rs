@@ -13,6 +13,8 @@ struct Cluster {
     now: Time,
     notices: BTreeMap<u32, Vec<Notice>>,
     messages: usize,
+    /// Of these, those to the master.
+    to_master: usize,
 }
 
 fn config(node: u32) -> Config {
@@ -32,6 +34,7 @@ impl Cluster {
             now: Time(0),
             notices: BTreeMap::new(),
             messages: 0,
+            to_master: 0,
         };
         cluster.beats(1);
         cluster
@@ -52,6 +55,7 @@ impl Cluster {
                 continue;
             }
             self.messages += 1;
+            self.to_master += usize::from(out.to.0 == 0);
             if let Some(core) = self.cores.get_mut(&out.to.0) {
                 core.receive(self.now, from, &out.head, out.body).expect("a message");
             }
@@ -340,4 +344,99 @@ fn a_transfer_costs_three_messages_for_each_node() {
     }
     let each = (cluster.messages - before) / 16;
     assert!(each <= 3 * 63 + 63 / 3, "{each} messages: stage, staged, decide, and few reports");
+}
+
+impl Cluster {
+    fn tell(&mut self, node: u32, body: &[u8]) {
+        self.request(node, Request::Tell { region: 0, body: body.to_vec().into() });
+    }
+
+    /// What the master was told, sorted.
+    fn told(&self) -> Vec<Vec<u8>> {
+        let told = |notice: &Notice| match notice {
+            Notice::Told { body, .. } => Some(body.to_vec()),
+            _ => None,
+        };
+        let mut all: Vec<_> = self.notices[&0].iter().filter_map(told).collect();
+        all.sort();
+        all
+    }
+}
+
+#[test]
+fn what_many_members_tell_comes_to_the_master_in_few_messages_and_once() {
+    let mut cluster = Cluster::new(64);
+    let told: Vec<Vec<u8>> = (0..64).map(|node: u8| vec![node; usize::from(node)]).collect();
+    (0..64).for_each(|node| cluster.tell(node, &told[node as usize]));
+    let before = cluster.to_master;
+    cluster.settle();
+    assert_eq!(cluster.told(), told);
+    let messages = cluster.to_master - before;
+    assert!(3 * messages <= 63, "{messages} of 63 members");
+    // What was not acknowledged at once is with the next beats, and nothing comes twice.
+    cluster.beats(8);
+    assert_eq!(cluster.told(), told);
+}
+
+#[test]
+fn what_the_parent_did_not_get_is_told_again_by_itself_also_in_another_epoch() {
+    let mut cluster = Cluster::new(7);
+    // Node 1 is above 2 and 3.
+    cluster.cut = vec![1];
+    (2..4).for_each(|node| cluster.tell(node, &[node as u8]));
+    cluster.settle();
+    assert_eq!(cluster.told(), [[]; 0]);
+    cluster.request(0, Request::Evidence { node: NodeId(1) });
+    cluster.beats(4);
+    assert_eq!(cluster.told(), [[2], [3]]);
+}
+
+#[test]
+fn who_is_asked_again_in_the_epoch_without_one_that_has_died_on_the_way_is_heard() {
+    let mut cluster = Cluster::new(7);
+    cluster.tell(3, &[3]);
+    // It has gone to node 1, which dies with it.
+    let core = cluster.cores.get_mut(&3).expect("a node");
+    let out = core.outgoing().expect("a message");
+    assert_eq!(out.to, NodeId(1));
+    let (now, one) = (cluster.now, cluster.cores.get_mut(&1).expect("a node"));
+    one.receive(now, NodeId(3), &out.head, out.body).expect("a message");
+    // It says that it has it before that.
+    cluster.cores.get_mut(&1).expect("a node").tick(now + Duration::from_millis(250));
+    let one = cluster.cores.get_mut(&1).expect("a node");
+    let answers: Vec<Outgoing> = std::iter::from_fn(|| one.outgoing()).collect();
+    let core = cluster.cores.get_mut(&3).expect("a node");
+    for out in answers.into_iter().filter(|out| out.to == NodeId(3)) {
+        core.receive(now, NodeId(1), &out.head, out.body).expect("a message");
+    }
+    cluster.cut = vec![1];
+    cluster.request(0, Request::Evidence { node: NodeId(1) });
+    cluster.beats(8);
+    assert_eq!(cluster.told(), [[]; 0]);
+    cluster.tell(3, &[3]);
+    cluster.settle();
+    assert_eq!(cluster.told(), [[3]]);
+}
+
+#[test]
+fn what_is_told_outside_of_memory_or_cut_off_is_an_error_and_changes_nothing() {
+    let told = |body: Vec<u8>| {
+        let mut cluster = Cluster::new(3);
+        let (carried, epoch) = (Carried::Tell(body.into()), cluster.cores[&0].epoch().0);
+        let message = Message::Linked { epoch, number: 0, expected: 0, done: 0, carried };
+        let (now, (head, body)) = (cluster.now, message.encode());
+        let master = cluster.cores.get_mut(&0).expect("the master");
+        let before = master.clone();
+        let received = master.receive(now, NodeId(1), &head, body);
+        assert!(received.is_ok() || *master == before);
+        received.is_ok()
+    };
+    let record = |region: u32, length: u32, bytes: usize| {
+        [&region.to_le_bytes()[..], &length.to_le_bytes(), &vec![0; bytes]].concat()
+    };
+    assert!(told(record(0, 4096, 4096)));
+    assert!(!told(record(0, 4097, 4097)));
+    assert!(!told(record(1, 1, 1)));
+    assert!(!told(record(0, 9, 8)));
+    assert!(!told(vec![0; 7]));
 }

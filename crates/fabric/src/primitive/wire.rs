@@ -114,6 +114,7 @@ impl Writer {
                 self.work(work);
                 return body.clone();
             }
+            Carried::Tell(body) => return body.clone(),
         }
         Payload::default()
     }

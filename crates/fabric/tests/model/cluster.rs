@@ -399,7 +399,10 @@ impl Node {
                     self.ended.push((ticket, seq, outcome));
                 }
                 Notice::Removed { .. } => self.is_broken = true,
-                Notice::Refused { .. } | Notice::Epoch { .. } | Notice::Joined { .. } => {}
+                Notice::Refused { .. }
+                | Notice::Told { .. }
+                | Notice::Epoch { .. }
+                | Notice::Joined { .. } => {}
             }
         }
     }

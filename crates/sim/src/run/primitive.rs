@@ -326,7 +326,7 @@ impl User<Core> for Clients {
                 self.has_removed.get_or_insert(at.node);
                 self.judge.end(at.node);
             }
-            Notice::Epoch { .. } => {}
+            Notice::Epoch { .. } | Notice::Told { .. } => {}
         }
     }
 }

@@ -73,6 +73,8 @@ fn meant() -> Vec<Message> {
         Message::Join { epoch, incarnation: 2 },
         Message::Standing { epoch, incarnation: 2, member: false },
         Message::Collect { epoch: 2 * TERM },
+        linked(epoch, [0, 0, 3], Carried::Tell(Payload::default())),
+        Message::Heard { epoch, expected: 4 },
     ]
 }
 
@@ -112,7 +114,7 @@ fn a_list_longer_than_its_message_takes_no_memory() {
 proptest! {
     #[test]
     fn garbage_is_an_error_or_means_what_it_says(
-        kind in 0u8..16, bytes in proptest::collection::vec(any::<u8>(), 0..200),
+        kind in 0u8..18, bytes in proptest::collection::vec(any::<u8>(), 0..200),
     ) {
         let head = [&[kind], &bytes[..]].concat();
         if let Ok(message) = Message::decode(&head, Payload::default()) {
@@ -122,7 +124,7 @@ proptest! {
 
     #[test]
     fn a_damaged_message_is_an_error_or_means_what_it_says(
-        which in 0usize..12, at in any::<prop::sample::Index>(), value: u8, cut in 0usize..9,
+        which in 0usize..14, at in any::<prop::sample::Index>(), value: u8, cut in 0usize..9,
     ) {
         let (mut head, _) = meant()[which].encode();
         let at = at.index(head.len());
