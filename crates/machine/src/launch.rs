@@ -12,6 +12,7 @@ pub mod bundle;
 
 use crate::manager::spec::Stdin;
 use crate::strober::Table;
+use muster_base::limits::TELL_MAX;
 use serde::{Deserialize, Serialize};
 
 /// The numbers of light ranks' sessions begin here; `clone` does not come so far.
@@ -237,6 +238,11 @@ pub enum Order {
         /// The job.
         job: u32,
     },
+    /// Say again how ranks of these jobs have ended: a node that passed that on may have died.
+    Again {
+        /// The jobs.
+        jobs: Vec<u32>,
+    },
     /// The manager has all that it wants of these jobs: wipe their sessions.
     Forget {
         /// The jobs.
@@ -367,6 +373,13 @@ impl Order {
 }
 
 impl Report {
+    /// Whether it may be told, combined with others' (`fabric/src/primitive/tell.rs`): it has the
+    /// ends of ranks only, which are said again when that is asked for, and is short.
+    pub fn may_be_told(&self, letter: &[u8]) -> bool {
+        let is_end = |said: &Said| matches!(said.what, What::Ended { .. });
+        !self.said.is_empty() && self.said.iter().all(is_end) && letter.len() <= TELL_MAX
+    }
+
     /// As it travels: a line of JSON, and the output of which it tells behind it.
     pub fn letter(&self, output: &[u8]) -> Vec<u8> {
         let mut letter = serde_json::to_vec(self).expect("a report is always JSON");
@@ -409,7 +422,7 @@ mod tests {
     fn the_letters_of_the_wire_page_are_what_is_sent() {
         let (reports, orders): (Vec<_>, Vec<_>) =
             printed().into_iter().partition(|letter| letter.get("said").is_some());
-        assert_eq!((orders.len(), reports.len()), (10, 1));
+        assert_eq!((orders.len(), reports.len()), (11, 1));
         let value = |letter: &[u8]| serde_json::from_slice::<serde_json::Value>(letter).unwrap();
         for printed in orders {
             let order = Order::read(printed.to_string().as_bytes()).unwrap();

@@ -311,6 +311,15 @@ impl Memory {
         Ok(Letter { memory: self.clone(), to: to.clone(), letter, transfer })
     }
 
+    /// Tells the manager a short letter, combined with others on its way. It may come twice, and
+    /// is lost if a node on the way dies, which all learn; so who waits for it asks again then.
+    ///
+    /// # Errors
+    /// As [`Member::tell`].
+    pub fn report(&self, letter: Vec<u8>) -> Result<()> {
+        self.member.tell(LETTERS, letter)
+    }
+
     /// Sets this node's instance of a variable.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! Follows who belongs to the global memory: a node that comes in has not heard the orders that it
 //! was away for, or those of a manager before this one, so it is told which jobs there still are.
+//! And what nodes have told may have been lost on its way with a node that is gone, so those that
+//! nobody has heard of say it again.
 
 use super::Manager;
 use super::job::Job;
@@ -59,6 +61,7 @@ fn run(manager: &Weak<Manager>, memory: &Memory) {
         }
         manager.call_back(&new);
         manager.keep(new);
+        manager.hear_again();
         manager.look_for_silent(&known);
     }
 }
@@ -81,7 +84,29 @@ impl Manager {
     }
 }
 
+impl Manager {
+    /// Has nodes say again how ranks have ended of which nobody has heard.
+    fn hear_again(&self) {
+        let open = self.all_jobs();
+        let open = open.iter().map(|job| (job.attempt, job.unheard_at()));
+        let (jobs, nodes): (Vec<u32>, Vec<Nodes>) =
+            open.filter(|(_, nodes)| !nodes.is_empty()).unzip();
+        let nodes: Nodes = nodes.iter().flat_map(Nodes::iter).collect();
+        if !nodes.is_empty() {
+            self.mail.send(nodes, Order::Again { jobs }, || ());
+        }
+    }
+}
+
 impl Job {
+    /// The nodes with ranks of which nobody has heard, also while others are being started.
+    fn unheard_at(&self) -> Nodes {
+        let state = self.state();
+        let ranks = state.progress.ranks().iter().zip(&state.claimed);
+        let unheard = ranks.filter(|(rank, claimed)| !**claimed && state.is_awaited(rank.rank));
+        unheard.filter_map(|(rank, _)| id_of(&rank.node)).collect()
+    }
+
     /// Light ranks on these nodes, which have the order to run them by now, and of which nobody has
     /// heard.
     fn unheard(&self, nodes: &Nodes) -> Vec<Unheard> {

@@ -139,7 +139,12 @@ impl Orders {
             while let Some((said, output)) = of_reports.reports.take() {
                 let node = of_reports.setup.name.clone();
                 let report = Report { node, instance: of_reports.instance, said };
-                deliver(&of_reports.reports, &reports, &report.letter(&output));
+                let letter = report.letter(&output);
+                // Told, it costs least; else it is an operation.
+                let may_be_told = report.may_be_told(&letter);
+                if !may_be_told || reports.report(letter.clone()).is_err() {
+                    deliver(&of_reports.reports, &reports, &letter);
+                }
             }
         })?;
         Ok(Orders { node: node.clone(), memory: memory.clone() })
@@ -237,6 +242,9 @@ impl Crew {
                 // What it lacks may come for another.
                 drop(self.give_up(job));
                 self.lights(|of| of == job).iter().for_each(|session| session.kill_all());
+            }
+            Order::Again { jobs } => {
+                self.lights(|of| jobs.contains(&of)).iter().for_each(|one| one.say_end_again());
             }
             Order::Forget { jobs } => self.forget(|job| jobs.contains(&job)),
             Order::Join { instance } if instance == self.node.instance => self.node.join_again(),

@@ -448,7 +448,7 @@ impl Drop for Presence {
     }
 }
 
-/// What a light rank says to the manager, once.
+/// What a light rank says to the manager: once, and how it has ended again if it is asked.
 impl Session {
     /// Its program cannot be run.
     pub(super) fn say_failed(&self, error: &Error) {
@@ -491,6 +491,15 @@ impl Session {
             output.clear();
         }
         self.say(&mut state, what, &output);
+    }
+
+    /// The same, if that has been said and may have been lost.
+    pub(super) fn say_end_again(&self) {
+        let mut state = self.state();
+        if matches!(state.phase, Phase::Ended { .. }) && std::mem::take(&mut state.said) {
+            drop(state);
+            self.say_end();
+        }
     }
 
     fn say(&self, state: &mut State, what: What, output: &[u8]) {

@@ -74,6 +74,11 @@ impl Hands {
         ticket
     }
 
+    /// Tells the manager a letter, combined with others' on its way.
+    pub fn tell(&mut self, body: Payload) {
+        self.requests.push_back(Request::Tell { region: 0, body });
+    }
+
     /// Asks whether a variable is at least so much at all nodes of a set.
     pub fn ask(&mut self, set: Nodes, variable: u32, value: u64) -> u64 {
         let ticket = self.next();
@@ -166,7 +171,10 @@ impl Daemon {
     fn told(&mut self, notice: Notice) {
         let hands = &mut self.hands;
         match (&mut self.part, notice) {
-            (Part::Manager(manager), Notice::Delivered { body, .. }) => {
+            (
+                Part::Manager(manager),
+                Notice::Delivered { body, .. } | Notice::Told { body, .. },
+            ) => {
                 manager.delivered(body, hands);
             }
             (Part::Node(node), Notice::Delivered { body, .. }) => node.delivered(body, hands),

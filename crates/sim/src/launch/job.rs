@@ -489,6 +489,13 @@ impl Job {
         is_open && !std::mem::replace(&mut self.claimed[rank], true)
     }
 
+    /// The nodes with ranks of which nobody has heard.
+    pub fn unheard_at(&self) -> Nodes {
+        let ranks = self.progress.ranks().iter().zip(&self.claimed);
+        let unheard = ranks.filter(|(one, heard)| !**heard && !self.progress.is_closed(one.rank));
+        unheard.filter_map(|(rank, _)| id_of(&rank.node)).collect()
+    }
+
     /// Its ranks on a node that are not closed.
     pub fn open_ranks(&self, node: &str) -> Vec<usize> {
         let ranks = self.progress.ranks().iter().filter(|rank| rank.node == node);

@@ -458,15 +458,34 @@ impl Manager {
         let new = |node: &NodeId| !self.members.contains(*node) || joined.contains(*node);
         let new: Nodes = members.iter().filter(new).collect();
         self.members = members;
-        if self.last == 0 || new.is_empty() {
+        if self.last == 0 {
             return;
         }
+        if !new.is_empty() {
+            self.tell_jobs(new);
+        }
+        self.hear_again();
+        self.post(hands);
+    }
+
+    fn tell_jobs(&mut self, new: Nodes) {
         let open = || self.jobs.values().filter(|job| job.progress.phase() != Phase::Done);
         let expected = open().flat_map(|job| unheard(job, &new)).collect();
         let jobs = open().map(|job| job.attempt).collect();
         let keep = Order::Keep { last: self.last, jobs, expected };
         self.mail.orders.push_back((new, keep, Then::Nothing));
-        self.post(hands);
+    }
+
+    /// Has nodes say again how ranks have ended of which nobody has heard.
+    fn hear_again(&mut self) {
+        let open = self.jobs.values().filter(|job| job.progress.phase() != Phase::Done);
+        let unheard = open.map(|job| (job.attempt, job.unheard_at()));
+        let (jobs, nodes): (Vec<u32>, Vec<Nodes>) =
+            unheard.filter(|(_, nodes)| !nodes.is_empty()).unzip();
+        let nodes: Nodes = nodes.iter().flat_map(Nodes::iter).collect();
+        if !nodes.is_empty() {
+            self.mail.orders.push_back((nodes, Order::Again { jobs }, Then::Nothing));
+        }
     }
 
     /// Sends the next order that no launch waits for, if none is on its way.

@@ -21,6 +21,8 @@ mod job;
 mod manager;
 pub mod model;
 mod node;
+#[cfg(test)]
+mod passing;
 mod reader;
 
 pub use daemon::{Ask, Daemon, Tell};

@@ -49,7 +49,8 @@ struct Session {
 enum Stage {
     New,
     Runs,
-    Over,
+    /// With its status, if it has run.
+    Over(Option<i32>),
 }
 
 /// A job's files on their way.
@@ -216,6 +217,7 @@ impl Node {
                     self.kill(rank.0, rank.1, KILL, hands);
                 }
             }
+            Order::Again { jobs } => self.say_again(jobs, hands),
             Order::Forget { jobs } => self.forget(|job| jobs.contains(&job), hands),
             // Its connection to the manager is the one of its core, which joins again by itself.
             Order::Join { .. } => {}
@@ -284,13 +286,28 @@ impl Node {
 
     fn over(&mut self, job: u32, rank: usize, status: i32, hands: &mut Hands) {
         let Some(session) = self.sessions.get_mut(&(job, rank)) else { return };
-        if std::mem::replace(&mut session.state, Stage::Over) != Stage::Runs {
-            return;
+        match session.state {
+            Stage::Runs => session.state = Stage::Over(Some(status)),
+            Stage::New => return session.state = Stage::Over(None),
+            Stage::Over(_) => return,
         }
         hands.told.push_back(Tell::Ran { attempt: job, rank, status: Some(status) });
+        self.say_end(job, rank, status, hands);
+    }
+
+    fn say_end(&mut self, job: u32, rank: usize, status: i32, hands: &mut Hands) {
         let usage = USAGE.to_owned();
         let what = What::Ended { status, usage, stdout: 0, stderr: 0 };
         self.say(Said { job, rank, what }, hands);
+    }
+
+    /// Says how ranks have ended once more.
+    fn say_again(&mut self, jobs: &[u32], hands: &mut Hands) {
+        for (job, rank) in self.ranks(|of| jobs.contains(&of)) {
+            if let Stage::Over(Some(status)) = self.sessions[&(job, rank)].state {
+                self.say_end(job, rank, status, hands);
+            }
+        }
     }
 
     fn unpack(&mut self, bytes: Bytes<'_>, letter: &Payload, hands: &mut Hands) {
@@ -377,7 +394,7 @@ impl Node {
 
     fn failed(&mut self, job: u32, rank: usize, why: String, hands: &mut Hands) {
         if let Some(session) = self.sessions.get_mut(&(job, rank)) {
-            session.state = Stage::Over;
+            session.state = Stage::Over(None);
         }
         self.say(Said { job, rank, what: What::Failed { why } }, hands);
     }
@@ -412,15 +429,21 @@ impl Node {
     /// Sends what there is to say, unless a report is on its way.
     fn tell(&mut self, hands: &mut Hands) {
         if !self.is_reporting && !self.said.is_empty() {
-            self.is_reporting = true;
             let said = std::mem::take(&mut self.said);
-            self.report(said, hands);
+            self.is_reporting = !self.report(said, hands);
         }
     }
 
-    fn report(&mut self, said: Vec<Said>, hands: &mut Hands) {
+    /// Sends a report; whether nobody has to wait until it has arrived.
+    fn report(&mut self, said: Vec<Said>, hands: &mut Hands) -> bool {
         let report = Report { node: self.name.clone(), instance: self.instance, said };
-        self.send(report.letter(&[]).into(), hands);
+        let letter = report.letter(&[]);
+        let may_be_told = report.may_be_told(&letter);
+        match may_be_told {
+            true => hands.tell(letter.into()),
+            false => self.send(letter.into(), hands),
+        }
+        may_be_told
     }
 
     fn send(&mut self, letter: Payload, hands: &mut Hands) {
