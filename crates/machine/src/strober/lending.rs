@@ -12,8 +12,9 @@
 //! others of its job do.
 //!
 //! *Looks cost time.* Those in vain are made ever less often, down to one in [`PAUSE_MAX`], also
-//! from turn to turn: of jobs that compute hardly anything is lost. A turn of which not enough is
-//! left for it to pay is not lent, so the shortest turns never are.
+//! from turn to turn: of jobs that compute, or sleep for moments only, hardly anything is lost. A
+//! turn of which not enough is left for it to pay is not lent, so the shortest turns never are; nor
+//! is one of so many threads that their owners would wait for long until somebody sees them awake.
 
 use super::rotation::{Nanos, Rotation};
 
@@ -28,6 +29,9 @@ const WATCH: Nanos = 1_000_000;
 
 /// What has to be left of a turn: to stop and let go on takes some tens of microseconds.
 const GAIN: Nanos = 500_000;
+
+/// The longest pause between two looks at a turn that is lent.
+const WATCH_MAX: Nanos = 4_000_000;
 
 /// The longest pause after looks that were in vain.
 const PAUSE_MAX: Nanos = 64_000_000;
@@ -53,6 +57,8 @@ pub(super) struct Lending {
     slots: Vec<Slot>,
     turn: Option<Turn>,
     lent: u64,
+    /// Who looks rests until then.
+    rest: Nanos,
 }
 
 /// What is known of a slot from turn to turn.
@@ -118,12 +124,17 @@ impl Lending {
         (turn.next <= now).then_some((slot, last))
     }
 
-    /// A look that began at `begun` has seen the owners so, and the last of the others. Returns
-    /// the slots that are to run now, a bit each.
+    /// A look has taken so much of a processor, whatever it has seen.
+    pub(super) fn looked(&mut self, took: Nanos, now: Nanos) {
+        self.rest = now + took * SHARE;
+    }
+
+    /// A look has seen the owners so, and the last of the others. Returns the slots that are to run
+    /// now, a bit each.
     pub(super) fn see(
         &mut self,
         rotation: &Rotation,
-        (begun, now): (Nanos, Nanos),
+        now: Nanos,
         (owners, last): (Seen, Seen),
     ) -> u64 {
         let (slot, count) = (rotation.slot(), self.slots.len());
@@ -131,18 +142,24 @@ impl Lending {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.number == rotation.turn()) else {
             return only;
         };
-        let rest = (now - begun) * SHARE;
         let has_slept = slept(&turn.owners, &owners);
-        let known = &mut self.slots[slot];
-        if owners == Seen::Awake || turn.beyond > 0 && !has_slept {
+        let has_run = owners == Seen::Awake || turn.owners != Seen::Awake && !has_slept;
+        let (again, watch) = (self.rest.max(now + AGAIN), self.rest.max(now + WATCH));
+        let pays = match has_slept {
+            true => turn.beyond > 0 || watch <= now + WATCH_MAX,
+            false => again + GAIN <= rotation.begins(turn.number + 1),
+        };
+        if has_run || !pays {
+            let known = &mut self.slots[slot];
             let is_worth_it = turn.beyond > 0 && now - turn.since >= STAY;
             known.pause = if is_worth_it { FIRST } else { (2 * known.pause).min(PAUSE_MAX) };
-            known.not_before = now + known.pause.max(rest);
-            (turn.beyond, turn.owners, turn.next) = (0, Seen::Awake, known.not_before);
+            known.not_before = now + known.pause;
+            let next = known.not_before.max(self.rest);
+            (turn.beyond, turn.owners, turn.next) = (0, Seen::Awake, next);
             return only;
         }
         if !has_slept {
-            (turn.owners, turn.next) = (owners, now + AGAIN.max(rest));
+            (turn.owners, turn.next) = (owners, again);
             return only;
         }
         if turn.beyond == 0 {
@@ -153,7 +170,7 @@ impl Lending {
         } else {
             turn.last = last;
         }
-        turn.next = now + WATCH.max(rest);
+        turn.next = watch;
         (0..=turn.beyond).fold(0, |slots, beyond| slots | 1 << ((slot + beyond) % count))
     }
 
@@ -170,8 +187,9 @@ impl Lending {
         let pays = |next: Nanos, number: i64| next + AGAIN + GAIN <= rotation.begins(number + 1);
         let turn = self.turn.as_ref().filter(|turn| turn.number == number);
         if let Some(turn) = turn {
-            let is_watched = turn.beyond > 0 && turn.next < rotation.begins(number + 1);
-            if is_watched || pays(turn.next, number) {
+            // The next look is the second one, or one at a turn that is lent.
+            let is_due = turn.owners != Seen::Awake && turn.next < rotation.begins(number + 1);
+            if is_due || pays(turn.next, number) {
                 return Some(turn.next);
             }
         }
@@ -185,7 +203,7 @@ impl Lending {
     /// When a turn is first looked at.
     fn first_look(&self, rotation: &Rotation, number: i64) -> Nanos {
         let not_before = self.slots[rotation.slot_of(number)].not_before;
-        not_before.max(rotation.begins(number) + FIRST)
+        not_before.max(rotation.begins(number) + FIRST).max(self.rest)
     }
 }
 
@@ -217,6 +235,8 @@ mod tests {
         /// The slots that run.
         runs: u64,
         looks: usize,
+        /// What a look takes.
+        look: Nanos,
         /// How long each slot's job has run beside another's turn.
         lent: Vec<Nanos>,
         /// The longest time that an owner was awake while others ran.
@@ -231,7 +251,8 @@ mod tests {
             rotation.take(Table { term: 1, number: 1, phase: Duration::ZERO, slots }, 0);
             lending.restart(life.len());
             let lent = vec![0; life.len()];
-            Machine { rotation, lending, life, now: 0, runs: 1, looks: 0, lent, shared: 0 }
+            let (now, runs, looks, look, shared) = (0, 1, 0, 0, 0);
+            Machine { rotation, lending, life, now, runs, looks, look, lent, shared }
         }
 
         fn seen(&self, slot: usize) -> Seen {
@@ -263,14 +284,18 @@ mod tests {
                 let look = self.lending.next(&self.rotation, self.now).unwrap_or(Nanos::MAX);
                 assert!(look >= self.now, "it never looks again and again without a pause");
                 if strobe <= look {
-                    self.pass(strobe);
-                    assert!(self.rotation.strobe(strobe));
-                    self.runs = 1 << self.rotation.slot();
+                    self.strobe(strobe);
                 } else {
                     self.pass(look);
                     self.look();
                 }
             }
+        }
+
+        fn strobe(&mut self, at: Nanos) {
+            self.pass(at);
+            assert!(self.rotation.strobe(at));
+            self.runs = 1 << self.rotation.slot();
         }
 
         fn look(&mut self) {
@@ -279,7 +304,16 @@ mod tests {
             self.looks += 1;
             let seen = (self.seen(owner), last.map_or(Seen::Awake, |slot| self.seen(slot)));
             let is_awake = seen.0 == Seen::Awake;
-            self.runs = self.lending.see(&self.rotation, (self.now, self.now), seen);
+            let (turn, done) = (self.rotation.turn(), self.now + self.look);
+            while self.rotation.begins(self.rotation.turn() + 1) <= done {
+                self.strobe(self.rotation.begins(self.rotation.turn() + 1));
+            }
+            self.pass(done);
+            self.lending.looked(self.look, self.now);
+            if turn != self.rotation.turn() {
+                return;
+            }
+            self.runs = self.lending.see(&self.rotation, self.now, seen);
             assert_ne!(self.runs & 1 << owner, 0, "the owner always runs");
             assert!(!is_awake || self.runs == 1 << owner, "it is awake, and the turn is lent");
         }
@@ -332,6 +366,31 @@ mod tests {
     }
 
     #[test]
+    fn a_job_that_naps_and_one_of_which_too_little_of_the_turn_is_left_are_hardly_looked_at() {
+        let naps =
+            || (0..10_000).map(|at| (at * 150_000 + 50_000, at * 150_000 + 60_000)).collect();
+        for (slice, life) in [(50 * MS, naps()), (MS, vec![]), (2 * MS, vec![])] {
+            let mut machine = Machine::new(slice, vec![life, vec![ALWAYS]]);
+            // Some fifty threads.
+            machine.look = 500_000;
+            machine.run(1500 * MS);
+            assert!(machine.looks <= 80, "{} looks at {slice} ns", machine.looks);
+            assert_eq!(machine.lending.lent(), 0);
+        }
+    }
+
+    #[test]
+    fn turns_of_two_milliseconds_and_of_one_of_few_threads_are_lent() {
+        for (slice, look) in [(2 * MS, 10_000), (2 * MS, 30_000), (MS, 5_000)] {
+            let mut machine = Machine::new(slice, vec![vec![], vec![ALWAYS]]);
+            machine.look = look;
+            machine.run(1000 * MS);
+            let turns = (500 * MS / slice) as u64;
+            assert!(machine.lending.lent() > turns / 2, "{} of {turns}", machine.lending.lent());
+        }
+    }
+
+    #[test]
     fn what_is_seen_of_a_turn_that_is_over_lends_no_other() {
         let mut machine = Machine::new(10 * MS, vec![vec![], vec![ALWAYS]]);
         machine.run(2 * MS);
@@ -339,7 +398,7 @@ mod tests {
         machine.rotation.strobe(11 * MS);
         let asleep = || Seen::Asleep(vec![(7, 0)]);
         let seen = (asleep(), asleep());
-        assert_eq!(machine.lending.see(&machine.rotation, (11 * MS, 11 * MS), seen), 0b10);
+        assert_eq!(machine.lending.see(&machine.rotation, 11 * MS, seen), 0b10);
     }
 
     proptest! {
@@ -347,6 +406,7 @@ mod tests {
         fn whoever_wakes_has_its_turn_back_within_a_look(
             slice in 1..40_i64,
             lives in vec(vec((1..20_000_i64, 1..5000_i64), 0..40), 2..5),
+            look in 0..700_i64,
         ) {
             // Pauses and times awake, in microseconds.
             let life = lives.into_iter().map(|times| {
@@ -359,9 +419,12 @@ mod tests {
                 spans.collect()
             });
             let mut machine = Machine::new(slice * MS, life.collect());
+            machine.look = look * 1000;
             machine.run(500 * MS);
-            prop_assert!(machine.shared <= WATCH, "{} ns", machine.shared);
-            prop_assert!(machine.looks <= 1000 + 2 * 500 * (MS / AGAIN) as usize);
+            let most = WATCH.max(SHARE * machine.look).min(WATCH_MAX) + 2 * machine.look;
+            prop_assert!(machine.shared <= most, "{} ns", machine.shared);
+            let all = machine.looks as i64 * machine.look;
+            prop_assert!(all <= 500 * MS / SHARE + machine.look, "{all} ns of looks");
         }
     }
 }

@@ -11,26 +11,45 @@ use std::path::Path;
 /// sleep for [`super::sys::SPIN`] is killed.
 const THREADS_MAX: usize = 64;
 
+/// Control groups in which they are looked for at most: to look into one takes as long.
+const GROUPS_MAX: usize = 64;
+
+/// Jobs of a slot at most.
+const JOBS_MAX: usize = 512;
+
 /// Links of a control group's directory that has no other group in it.
 const ALONE: u64 = 2;
 
 impl Place {
     /// How jobs are that have control groups here.
     pub(super) fn look(&self, jobs: &[u32]) -> Seen {
-        let mut threads = Vec::new();
+        // What cannot be told may run.
+        self.asleep(jobs).map_or(Seen::Awake, Seen::Asleep)
+    }
+
+    fn asleep(&self, jobs: &[u32]) -> Option<Vec<(u32, u64)>> {
+        let (mut threads, mut groups) = (Vec::new(), 0);
+        if jobs.len() > JOBS_MAX {
+            return None;
+        }
         for job in jobs {
-            // What cannot be told may run.
-            if list(&self.job(*job), &mut threads).is_none() {
-                return Seen::Awake;
+            let group = self.job(*job);
+            // The jobs of a slot are the cluster's: many have nobody here, but the group that keeps
+            // their place.
+            if fs::metadata(&group).ok()?.nlink() > ALONE + 1 {
+                list(&group, &mut threads, &mut groups)?;
             }
         }
-        let asleep = threads.into_iter().map(|thread| Some((thread, times(thread)?)));
-        asleep.collect::<Option<Vec<_>>>().map_or(Seen::Awake, Seen::Asleep)
+        threads.into_iter().map(|thread| Some((thread, times(thread)?))).collect()
     }
 }
 
 /// Lists the threads of a group and of those in it, if they are few.
-fn list(group: &Path, threads: &mut Vec<u32>) -> Option<()> {
+fn list(group: &Path, threads: &mut Vec<u32>, groups: &mut usize) -> Option<()> {
+    *groups += 1;
+    if *groups > GROUPS_MAX {
+        return None;
+    }
     let text = fs::read_to_string(group.join("cgroup.threads")).ok()?;
     for line in text.lines() {
         threads.push(line.parse().ok()?);
@@ -42,7 +61,7 @@ fn list(group: &Path, threads: &mut Vec<u32>) -> Option<()> {
         for entry in fs::read_dir(group).ok()? {
             let entry = entry.ok()?;
             if entry.file_type().ok()?.is_dir() {
-                list(&entry.path(), threads)?;
+                list(&entry.path(), threads, groups)?;
             }
         }
     }

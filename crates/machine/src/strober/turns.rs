@@ -28,6 +28,7 @@ use std::os::fd::OwnedFd;
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 /// Timers of a thread.
 const TIMERS: usize = 2;
@@ -35,6 +36,9 @@ const TIMERS: usize = 2;
 /// Threads at most: of more processors the first share the work, and what is bound to these is late
 /// by that.
 const THREADS_MAX: usize = 8;
+
+/// Between looks at two slots.
+const BREATH: Duration = Duration::from_micros(50);
 
 /// What the threads share with the one that hears of tables.
 pub(super) struct Turns {
@@ -125,13 +129,25 @@ impl Turns {
     /// Turns begin when the manager's do, if they go by the same table.
     pub(super) fn keep_step(&self, phase: &Phase) -> io::Result<()> {
         let mut state = self.lock();
-        if state.rotation.keep_step(phase, now()) { self.set_out(&mut state) } else { Ok(()) }
+        let before = state.rotation.turn();
+        if !state.rotation.keep_step(phase, now()) {
+            return Ok(());
+        }
+        match state.rotation.turn() == before {
+            true => self.rewind(&mut state),
+            false => self.set_out(&mut state),
+        }
     }
 
     /// Begins the turn that it is time for, which is its owners' alone at first.
     fn set_out(&self, state: &mut State) -> io::Result<()> {
         state.lending.take_back();
         state.hands.turn(state.rotation.slot());
+        self.rewind(state)
+    }
+
+    /// Has all threads set their timers anew.
+    fn rewind(&self, state: &mut State) -> io::Result<()> {
         // A timer goes off on the processor where it is set: each thread sets its own.
         let at_once = Itimerspec { it_interval: timespec(0), it_value: timespec(1) };
         for timer in self.timers.iter().map(|timers| &timers[0]).chain(&self.looks) {
@@ -202,11 +218,15 @@ impl Turns {
             }
             let asked = self.lock().asks();
             if let Some(asked) = asked {
-                let begun = now();
+                let begun = spent();
                 let owners = place.look(&asked.owners);
                 let last = asked.last.filter(|_| owners != Seen::Awake);
-                let last = last.map_or(Seen::Awake, |jobs| place.look(&jobs));
-                self.lock().see((asked.turn, asked.stamp), begun, (owners, last));
+                let last = last.map_or(Seen::Awake, |jobs| {
+                    // Who is real-time is killed if he does not sleep for long.
+                    thread::sleep(BREATH);
+                    place.look(&jobs)
+                });
+                self.lock().see((asked.turn, asked.stamp), spent() - begun, (owners, last));
             }
             let state = self.lock();
             let next = state.lending.next(&state.rotation, now());
@@ -233,10 +253,11 @@ impl State {
     }
 
     /// What was seen is of use as long as that turn goes on.
-    fn see(&mut self, of: (i64, u64), begun: Nanos, seen: (Seen, Seen)) {
+    fn see(&mut self, of: (i64, u64), took: Nanos, seen: (Seen, Seen)) {
         let State { rotation, hands, lending, .. } = self;
+        lending.looked(took, now());
         if of == (rotation.turn(), rotation.stamp()) {
-            hands.let_run(lending.see(rotation, (begun, now()), seen));
+            hands.let_run(lending.see(rotation, now(), seen));
         }
     }
 }
@@ -267,8 +288,16 @@ fn timer() -> io::Result<OwnedFd> {
 }
 
 fn now() -> Nanos {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec * 1_000_000_000 + now.tv_nsec
+    nanos(clock_gettime(ClockId::Monotonic))
+}
+
+/// What this thread has taken of processors.
+fn spent() -> Nanos {
+    nanos(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+fn nanos(time: Timespec) -> Nanos {
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
 fn timespec(nanos: Nanos) -> Timespec {
