@@ -129,8 +129,6 @@ pub struct Memory {
     me: NodeId,
     before: Vec<NodeId>,
     term: u32,
-    /// The first strobe of this term.
-    first: u64,
 }
 
 /// How often this node has begun something.
@@ -249,8 +247,7 @@ impl Memory {
             let _ = writeln!(io::stderr(), "{}: no multicast: {error}", name_of(me));
         }
         let counts = Counts::default();
-        let first = first_of(term);
-        Ok(Memory { member, counts, letters, me, before: Vec::new(), term, first })
+        Ok(Memory { member, counts, letters, me, before: Vec::new(), term })
     }
 
     /// For a manager: has the next strobe carry an event, or come at once, or later ones come
@@ -267,18 +264,14 @@ impl Memory {
         self.member.beats().expect("daemons have one")
     }
 
-    /// For a manager: who is late, by how many strobes, and how long these take.
+    /// For a manager: who is late, with the last strobe that each has seen.
     ///
     /// # Errors
     /// As [`Member::late`].
-    pub fn late(&self, deadline: Deadline) -> Result<Vec<(NodeId, (u64, Duration))>> {
+    pub fn late(&self, deadline: Deadline) -> Result<Vec<(NodeId, u64)>> {
         let late = self.member.late(deadline)?;
-        let Pulse { seen, period, .. } = self.member.pulse(deadline)?;
-        let late = late.iter().filter(|one| one.why == Why::Late).map(|one| {
-            let strobes = seen.saturating_sub(one.seen.max(self.first));
-            (one.node, (strobes, period * u32::try_from(strobes).unwrap_or(u32::MAX)))
-        });
-        Ok(late.collect())
+        let late = late.iter().filter(|one| one.why == Why::Late);
+        Ok(late.map(|one| (one.node, one.seen)).collect())
     }
 
     /// What this node knows of the heartbeat, in words.
@@ -418,14 +411,11 @@ impl Memory {
     }
 }
 
-/// The first strobe of a manager, above all that those before it have used.
-fn first_of(term: u32) -> u64 {
-    (u64::from(term) << TERM_SHIFT) + 1
-}
-
-/// How a daemon takes part in the heartbeat.
+/// How a daemon takes part in the heartbeat: the first strobe of each manager's is above all that
+/// those before it have used.
 fn beat(me: NodeId, term: u32) -> heartbeat::Config {
-    let config = heartbeat::Config::new(me, MANAGER, first_of(term));
+    let first = (u64::from(term) << TERM_SHIFT) + 1;
+    let config = heartbeat::Config::new(me, MANAGER, first);
     let arity = u16::try_from(ARITY).expect("a tree's width");
     heartbeat::Config {
         arity,

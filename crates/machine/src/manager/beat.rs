@@ -8,13 +8,13 @@ use super::Manager;
 use crate::memory::{Memory, PERIOD, id_of, name_of, read_period};
 use muster_base::span;
 use muster_fabric::heartbeat::{MEMBERS, Notice, Request};
-use muster_fabric::primitive::Nodes;
 use muster_fabric::{self as fabric, Deadline};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use serde_json::json;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long to wait for a strobe at once.
 const WAIT: Duration = Duration::from_secs(60);
@@ -22,19 +22,28 @@ const WAIT: Duration = Duration::from_secs(60);
 /// How long this process's part of the heartbeat may take to answer.
 const ANSWER: Duration = Duration::from_secs(2);
 
+/// Strobes of which it is remembered when they were made: how far these are apart at least, and how
+/// many they are.
+const APART: Duration = Duration::from_millis(50);
+const MARKS_MAX: usize = 2048;
+
 /// How far a node is behind: in strobes, and in time.
 pub(super) type Behind = (u64, Duration);
 
 pub(super) fn follow(manager: &Arc<Manager>, memory: &Memory) -> io::Result<()> {
     let (manager, mut beats) = (Arc::downgrade(manager), memory.beats());
     let work = move || {
+        let (mut marks, mut is_due) = (Marks::default(), true);
         loop {
             match beats.next(Deadline::after(WAIT)) {
                 Ok(notice) => {
                     let Some(manager) = Weak::upgrade(&manager) else { return };
-                    if may_change_who_is_late(&notice) {
-                        manager.look_for_late();
+                    if let Notice::Strobe { sequence, .. } = notice {
+                        marks.note(sequence, Instant::now());
                     }
+                    is_due |= may_change_who_is_late(&notice);
+                    // Where this process has no time to answer itself, it is looked again.
+                    is_due = is_due && !manager.look_for_late(&marks);
                 }
                 Err(fabric::Error::Deadline { .. }) => {}
                 Err(_) => return,
@@ -44,10 +53,37 @@ pub(super) fn follow(manager: &Arc<Manager>, memory: &Memory) -> io::Result<()> 
     std::thread::Builder::new().name("beat".into()).spawn(work).map(drop)
 }
 
+/// When strobes were made, as far as that is remembered.
+#[derive(Debug, Default)]
+struct Marks {
+    /// Some of them, some time apart.
+    made: VecDeque<(u64, Instant)>,
+    last: u64,
+}
+
+impl Marks {
+    fn note(&mut self, strobe: u64, now: Instant) {
+        self.last = strobe;
+        if self.made.back().is_none_or(|(_, before)| now - *before >= APART) {
+            self.made.push_back((strobe, now));
+        }
+        while self.made.len() > MARKS_MAX {
+            self.made.pop_front();
+        }
+    }
+
+    /// How far one is behind who has seen that strobe last, or, if it is long ago, at least is.
+    fn behind(&self, seen: u64, now: Instant) -> Behind {
+        let missed = self.made.iter().find(|(strobe, _)| *strobe > seen);
+        let since = missed.or(self.made.back()).map_or(Duration::ZERO, |(_, when)| now - *when);
+        (self.last.saturating_sub(seen), since)
+    }
+}
+
 /// Who is no member any more is not late either, which nobody tells.
 fn may_change_who_is_late(notice: &Notice) -> bool {
     match notice {
-        Notice::Late { .. } | Notice::InTime { .. } => true,
+        Notice::Late { .. } | Notice::InTime { .. } | Notice::Resync { .. } => true,
         Notice::Strobe { events, .. } => events.iter().any(|event| event.kind == MEMBERS),
         _ => false,
     }
@@ -59,20 +95,28 @@ pub(super) fn behind((strobes, time): Behind) -> String {
 }
 
 impl Manager {
-    fn look_for_late(&self) {
-        // Where this process has no time to answer itself, nobody knows.
-        let Ok(late) = self.memory.late(Deadline::after(ANSWER)) else { return };
-        let late = late.into_iter().map(|(node, behind)| (name_of(node), behind)).collect();
-        let (came, went) = self.nodes.note_late(&late);
+    /// Tells who is late, and who no longer is; false if that could not be found out.
+    fn look_for_late(&self, marks: &Marks) -> bool {
+        let Ok(late) = self.memory.late(Deadline::after(ANSWER)) else { return false };
+        let now = Instant::now();
+        let late = late.into_iter().map(|(node, seen)| (name_of(node), marks.behind(seen, now)));
+        let late = late.collect();
+        let is_member = |name: &str| {
+            let one = id_of(name).into_iter().collect();
+            !self.memory.members_of(&one).is_empty()
+        };
+        let (came, went) = self.nodes.note_late(&late, is_member);
         for name in came {
             let strobes = late[&name].0;
             self.event(json!({"event": "node late", "node": name, "strobes": strobes}));
         }
-        // Who is no member any more has not caught up.
-        let went: Nodes = went.iter().filter_map(|name| id_of(name)).collect();
-        for node in self.memory.members_of(&went).iter() {
-            self.event(json!({"event": "node in time", "node": name_of(node)}));
-        }
+        went.iter().for_each(|name| self.in_time(name));
+        true
+    }
+
+    /// A node has caught up.
+    pub(super) fn in_time(&self, name: &str) {
+        self.event(json!({"event": "node in time", "node": name}));
     }
 
     /// Has the heartbeat beat otherwise, now and under the next manager: a line with a time.
@@ -116,6 +160,26 @@ mod tests {
     use super::*;
     use muster_fabric::heartbeat::{Event, USER};
     use muster_fabric::protocol::{NodeId, Time};
+
+    #[test]
+    fn how_long_one_is_behind_is_counted_from_the_first_strobe_that_it_has_missed() {
+        let (mut marks, start) = (Marks::default(), Instant::now());
+        let ms = |ms| start + Duration::from_millis(ms);
+        assert_eq!(marks.behind(0, start), (0, Duration::ZERO));
+        // One early strobe among them: it is time that counts.
+        for (strobe, at) in [(11, 0), (12, 200), (13, 210), (14, 400), (15, 600)] {
+            marks.note(strobe, ms(at));
+        }
+        assert_eq!(marks.behind(12, ms(1000)), (3, Duration::from_millis(600)));
+        assert_eq!(marks.behind(11, ms(1000)), (4, Duration::from_millis(800)));
+        assert_eq!(marks.behind(15, ms(1000)), (0, Duration::from_millis(400)));
+        for strobe in 16..10_000 {
+            marks.note(strobe, ms(100 * strobe));
+        }
+        assert_eq!(marks.made.len(), MARKS_MAX);
+        let (strobes, at_least) = marks.behind(11, ms(1_000_000));
+        assert!(strobes == 9988 && at_least > Duration::from_secs(200));
+    }
 
     #[test]
     fn a_strobe_that_says_nothing_of_members_costs_no_look() {

@@ -221,18 +221,22 @@ impl Nodes {
     }
 
     /// Takes note of who is not among those that have a lease, though its daemon has not died: it
-    /// was heard last so long ago. Who has just come to be silent, and who was slow and is back.
+    /// was heard last so long ago. Who has just come to be silent, and who is back: after how long
+    /// if it was slow, and else if it was late.
     pub(super) fn note_members(
         &self,
         has_lease: impl Fn(&str) -> bool,
         heard: Duration,
-    ) -> (Vec<String>, Vec<(String, Duration)>) {
+    ) -> (Vec<String>, Vec<(String, Option<Duration>)>) {
         let (mut silent, mut back) = (Vec::new(), Vec::new());
         for (name, known) in self.table().iter_mut().filter(|(_, known)| known.link.is_some()) {
             match (has_lease(name), known.silent) {
                 (true, Some(_)) => {
-                    back.extend(known.slow_for().map(|time| (name.clone(), time)));
-                    known.silent = None;
+                    let slow = known.slow_for();
+                    if known.late.is_some() || slow.is_some() {
+                        back.push((name.clone(), slow));
+                    }
+                    (known.silent, known.late) = (None, None);
                 }
                 (false, None) => {
                     known.silent = Instant::now().checked_sub(heard);
@@ -244,11 +248,17 @@ impl Nodes {
         (silent, back)
     }
 
-    /// Takes note of who is late. Who has come to be that, and who no longer is.
-    pub(super) fn note_late(&self, late: &BTreeMap<String, Behind>) -> (Vec<String>, Vec<String>) {
+    /// Takes note of who is late. Who has come to be that, and who no longer is: who is no member
+    /// any more is silent, and is no less late because of that.
+    pub(super) fn note_late(
+        &self,
+        late: &BTreeMap<String, Behind>,
+        is_member: impl Fn(&str) -> bool,
+    ) -> (Vec<String>, Vec<String>) {
         let (mut came, mut went) = (Vec::new(), Vec::new());
         for (name, known) in self.table().iter_mut() {
             let now = late.get(name).copied();
+            let now = now.or(known.late.filter(|_| !is_member(name)));
             match (std::mem::replace(&mut known.late, now), now) {
                 (None, Some(_)) => came.push(name.clone()),
                 (Some(_), None) => went.push(name.clone()),

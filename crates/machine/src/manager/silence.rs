@@ -28,6 +28,10 @@ impl Manager {
             });
         }
         for (name, time) in back {
+            let Some(time) = time else {
+                self.in_time(&name);
+                continue;
+            };
             self.node_changed(&name);
             self.event(json!({"event": "node answers", "node": name}));
             self.note_to_waiting(

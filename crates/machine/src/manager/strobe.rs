@@ -189,7 +189,7 @@ impl Shared {
             }
             if is_due(state.step) {
                 state.step = None;
-                return Some(Task::KeepStep(state.number, state.slots.cycle()));
+                return Some(Task::KeepStep(state.number));
             }
             let until = state.due.into_iter().chain(state.step).min();
             let left = until.map(|at| at.saturating_duration_since(Instant::now()));
@@ -221,8 +221,8 @@ impl Shared {
 enum Task {
     /// To send the table of this number.
     Send(u32, Slots),
-    /// To tell how far it is, with a cycle of that length.
-    KeepStep(u32, Duration),
+    /// To tell how far that is.
+    KeepStep(u32),
 }
 
 /// Who tells the strobers.
@@ -244,7 +244,7 @@ impl Teller {
             let is_whole = there.iter().count() == speakers.iter().count();
             let (number, is_told) = match task {
                 Task::Send(number, slots) => (number, self.tell(&there, number, &slots)),
-                Task::KeepStep(number, cycle) => (number, self.keep_step(&there, number, cycle)),
+                Task::KeepStep(number) => (number, self.keep_step(&there, number)),
             };
             let is_taken = !there.is_empty() && is_told && is_whole;
             self.shared.sent(number, is_taken.then(|| there.iter().count()));
@@ -257,14 +257,13 @@ impl Teller {
         }
     }
 
-    /// How far into a rotation with such a cycle it is now.
-    fn phase(&self, cycle: Duration) -> Duration {
-        let phase = self.shared.start.elapsed().as_nanos() % cycle.as_nanos().max(1);
-        Duration::from_nanos(u64::try_from(phase).unwrap_or(0))
+    /// How long ago the rotation began.
+    fn phase(&self) -> Duration {
+        self.shared.start.elapsed()
     }
 
     /// Has a strobe say how far the rotation is, if all of these nodes' strobers have the table.
-    fn keep_step(&self, nodes: &Set, number: u32, cycle: Duration) -> bool {
+    fn keep_step(&self, nodes: &Set, number: u32) -> bool {
         let term = self.memory.term();
         let stamp = u64::from(term) << 32 | u64::from(number);
         if !matches!(
@@ -273,7 +272,7 @@ impl Teller {
         ) {
             return false;
         }
-        let phase = Phase { stamp, phase: self.phase(cycle) };
+        let phase = Phase { stamp, phase: self.phase() };
         let event = serde_json::to_vec(&phase).expect("a phase is always JSON");
         let requests = vec![Request::Event(Event::new(Phase::EVENT, event)), Request::Early];
         self.memory.strobe(requests, Deadline::after(TAKEN)).is_ok()
@@ -281,7 +280,7 @@ impl Teller {
 
     /// Sends a table; true if all of these nodes' strobers have it.
     fn tell(&self, nodes: &Set, number: u32, slots: &Slots) -> bool {
-        let (term, phase) = (self.memory.term(), self.phase(slots.cycle()));
+        let (term, phase) = (self.memory.term(), self.phase());
         let table = Table { term, number, phase, slots: slots.clone() };
         let stamp = table.stamp();
         let until = Instant::now() + TAKEN;
@@ -365,7 +364,7 @@ mod tests {
         assert_eq!(shared.lock().due, None);
         // A machine that has lost its table when it is to keep in step gets it again.
         shared.lock().step = Some(Instant::now());
-        assert_eq!(shared.next(), Some(Task::KeepStep(3, IN_STEP * 2)));
+        assert_eq!(shared.next(), Some(Task::KeepStep(3)));
         shared.sent(3, None);
         assert_eq!(shared.next(), send());
     }

@@ -93,6 +93,8 @@ pub(super) struct State {
     pub(super) parent: String,
     /// The manager has been told of this light rank.
     pub(super) said: bool,
+    /// That was its end, with all output.
+    is_end_said: bool,
 }
 
 /// One session.
@@ -143,6 +145,7 @@ impl Session {
             redirects: [None, None, None],
             parent: String::new(),
             said: false,
+            is_end_said: false,
         };
         Arc::new(Session {
             number,
@@ -493,10 +496,12 @@ impl Session {
         self.say(&mut state, what, &output);
     }
 
-    /// The same, if that has been said and may have been lost.
+    /// The same, if that has been said and may have been lost. Whoever has said that it is to be
+    /// followed is, and may have output to come.
     pub(super) fn say_end_again(&self) {
         let mut state = self.state();
-        if matches!(state.phase, Phase::Ended { .. }) && std::mem::take(&mut state.said) {
+        if std::mem::take(&mut state.is_end_said) {
+            state.said = false;
             drop(state);
             self.say_end();
         }
@@ -505,6 +510,7 @@ impl Session {
     fn say(&self, state: &mut State, what: What, output: &[u8]) {
         let (Some(light), Some(node)) = (self.light, self.node.upgrade()) else { return };
         if !std::mem::replace(&mut state.said, true) {
+            state.is_end_said = matches!(what, What::Ended { .. });
             node.reports.push(Said { job: light.job, rank: light.rank, what }, output);
         }
     }

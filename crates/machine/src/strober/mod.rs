@@ -9,8 +9,8 @@
 //!
 //! # The table
 //!
-//! A [`Table`] says which jobs are in which slot, how long a slice is, and how far into the
-//! rotation the manager was when it sent it. The strober takes the moment of its arrival for that
+//! A [`Table`] says which jobs are in which slot, how long a slice is, and how long ago the
+//! rotation began when the manager sent it. The strober takes the moment of its arrival for that
 //! moment, so strobers of different machines are in phase up to the difference of two deliveries,
 //! whatever their clocks say; from then on each goes by its own monotonic clock. Where there is
 //! more than one machine a strobe of the heartbeat has all of them say again, every second, how far
@@ -89,7 +89,7 @@ pub struct Table {
     pub term: u32,
     /// Which of this manager's tables it is.
     pub number: u32,
-    /// How long ago the first slot's turn began when it was sent.
+    /// How long ago the first slot's first turn began when it was sent.
     pub phase: Duration,
     /// Whose turn it is, and for how long.
     #[serde(flatten)]

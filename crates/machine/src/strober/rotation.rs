@@ -57,9 +57,9 @@ impl Rotation {
         if phase.stamp != self.stamp {
             return false;
         }
-        // What is behind cannot have come too early; what seems ahead may just have come late.
-        let (start, cycle) = (now - nanos(phase.phase), self.slice() * self.count());
-        let apart = (start - self.start + cycle / 2).rem_euclid(cycle) - cycle / 2;
+        // What is behind cannot have come too early; what seems ahead may just have come late, by
+        // whole rotations if somebody on its way stood still.
+        let apart = now - nanos(phase.phase) - self.start;
         self.start += apart.min(DRIFT);
         self.turn = self.turn_at(now);
         true
@@ -211,18 +211,34 @@ mod tests {
         let first = table(1, 0, 2);
         let stamp = first.stamp();
         rotation.take(first, 0);
-        let mut told = |stamp, at| {
-            let told = rotation.keep_step(&Phase { stamp, phase: Duration::ZERO }, at);
+        let mut told = |stamp, phase_ms, at| {
+            let phase = Duration::from_millis(phase_ms);
+            let told = rotation.keep_step(&Phase { stamp, phase }, at);
             (told, next(&rotation), rotation.slot())
         };
-        // A second later, on time, but 1.5 ms on its way.
-        let (_, late, _) = told(stamp, 1000 * MS + 1_500_000);
-        assert_eq!(late % (2 * MS), DRIFT);
+        // A second later, and 1.5 ms on its way, or three rotations.
+        for delay in [1_500_000, 13_500_000] {
+            let (_, late, _) = told(stamp, 1000, 1000 * MS + delay);
+            assert_eq!(late % (2 * MS), DRIFT);
+            told(stamp, 1000, 1000 * MS);
+        }
         // One that took less time than the first is right.
-        let (_, early, slot) = told(stamp, 2000 * MS - 300_000);
+        let (_, early, slot) = told(stamp, 2000, 2000 * MS - 300_000);
         assert_eq!(((early + 300_000) % (2 * MS), slot), (0, 0));
         // Another table's says nothing of this one.
-        assert_eq!(told(stamp + 1, 2000 * MS + 500_000), (false, early, 0));
+        assert_eq!(told(stamp + 1, 2000, 2000 * MS + 500_000), (false, early, 0));
+    }
+
+    #[test]
+    fn a_strober_that_has_begun_again_with_an_old_table_is_in_step_with_the_next_phase() {
+        let (mut old, mut new) = (Rotation::default(), Rotation::default());
+        old.take(table(1, 3, 3), 3 * MS);
+        // Seven and a bit seconds later, from the file that was kept.
+        new.take(table(1, 3, 3), 7_654_321_000);
+        let stamp = table(1, 0, 3).stamp();
+        let phase = Phase { stamp, phase: Duration::from_millis(8000) };
+        assert!(old.keep_step(&phase, 8000 * MS) && new.keep_step(&phase, 8000 * MS));
+        assert_eq!((next(&new), new.slot()), (next(&old), old.slot()));
     }
 
     #[test]
