@@ -349,6 +349,22 @@ fn a_deadlock_is_told() {
     are_told("t0300deadlock", &program, &told);
 }
 
+/// Locks, partitions, requests that nobody ends, and messages beside accesses that have ended.
+#[test]
+fn a_deadlock_is_told_that_is_about_locks_or_partitions_or_what_a_rank_can_only_end_itself() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("deadlock");
+    let told = [
+        ("locks", "rank 4: MPI_Win_lock waits for the lock of rank 0 in table; rank 4 has its"),
+        ("unlocked", "rank 0 has its lock in table, for which rank 1 waits"),
+        ("partitions", "rank 0: MPI_Wait waits for rank 1 to send partitions with tag 4 in halo"),
+        ("unready", "rank 0: MPI_Wait waits for partition 1 to be ready, which no thread is left"),
+        ("own", "rank 0: MPI_Wait waits for a request of the program's own, which no thread is"),
+        ("beside", "rank 0: MPI_Waitall waits for a message with tag 9 from rank 1 in halo"),
+    ];
+    are_told("t0300locks", &program, &told);
+}
+
 /// Ranks that come to their end, and ranks that only take long: neither is a deadlock.
 #[test]
 fn who_only_waits_for_long_is_not_taken_for_a_deadlock() {
@@ -361,7 +377,7 @@ fn who_only_waits_for_long_is_not_taken_for_a_deadlock() {
         let says = says.replace("rank 0", "rank 1");
         assert!(done.code == 58 && done.err.contains(&says), "{how}: {}", done.err);
     }
-    for how in ["slow", "thread-slow", "thread-slow-probe", "slow-post"] {
+    for how in ["slow", "thread-slow", "thread-slow-probe", "slow-post", "slow-lock", "slow-own"] {
         assert_eq!(ran(&cluster, "3", "5", &[&program, how]), "ok 5\n");
     }
 }

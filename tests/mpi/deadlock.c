@@ -34,10 +34,84 @@ static void begin_with_thread(int *argc, char ***argv) {
     CHECK(pthread_create(&thread, NULL, sleeps, NULL) == 0);
 }
 
+/* Each rank has the lock of its own memory and wants the next one's; or rank 2's memory is locked
+   by rank 0, rank 1 waits for that, and rank 2 for a message from there. Rank 0 gives the lock back
+   late, or never: it waits for rank 1, too. */
+static void locks(const char *how, MPI_Comm comm) {
+    MPI_Win window;
+    int is_late = strcmp(how, "slow-lock") == 0;
+    MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_set_name(window, "table");
+    if (strcmp(how, "locks") == 0) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, window);
+        MPI_Barrier(comm);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, (rank + 1) % size, 0, window);
+    } else {
+        if (rank == 0) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, window);
+        MPI_Barrier(comm);
+        if (rank == 0 && is_late) sleep(3);
+        if (rank == 0 && !is_late) receive(1, 5, comm);
+        if (rank == 0) MPI_Win_unlock(2, window);
+        if (rank == 1) MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, window);
+        if (rank == 1) MPI_Win_unlock(2, window);
+        if (rank == 1) MPI_Send(&value, 1, MPI_INT, 2, 6, comm);
+        if (rank == 2) receive(1, 6, comm);
+    }
+    MPI_Win_free(&window);
+}
+
+/* Rank 0 waits for partitions of rank 1, which waits for its own; or for one that it has never said
+   to be ready, or for a request that nobody ends; or that something comes beside a read that has
+   ended. */
+static void of_its_own(const char *how, MPI_Comm comm) {
+    MPI_Request requests[2];
+    MPI_Win window;
+    int parts[4] = {0}, is_cycle = strcmp(how, "partitions") == 0;
+    MPI_Win_create(parts, sizeof parts, sizeof *parts, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    if (strcmp(how, "own") == 0 && rank == 0) {
+        MPI_Grequest_start(NULL, NULL, NULL, NULL, &requests[0]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    } else if (strcmp(how, "beside") == 0 && rank == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window);
+        MPI_Rget(values, 1, MPI_INT, 1, 0, 1, MPI_INT, window, &requests[0]);
+        MPI_Irecv(&value, 1, MPI_INT, 1, 9, comm, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    } else if (rank < 2 && (is_cycle || strcmp(how, "unready") == 0)) {
+        int other = 1 - rank;
+        MPI_Psend_init(parts, 2, 1, MPI_INT, other, 4, comm, MPI_INFO_NULL, &requests[0]);
+        MPI_Precv_init(parts + 2, 2, 1, MPI_INT, other, 4, comm, MPI_INFO_NULL, &requests[1]);
+        MPI_Startall(2, requests);
+        if (!is_cycle) MPI_Pready(0, requests[0]);
+        MPI_Wait(&requests[is_cycle || rank == 1], MPI_STATUS_IGNORE);
+    }
+    MPI_Win_free(&window);
+}
+
+/* Ends a request of the program's own, late. */
+static void *ends_late(void *request) {
+    sleep(3);
+    MPI_Grequest_complete(*(MPI_Request *)request);
+    return NULL;
+}
+
+/* What a rank waits for that one of its threads does which is in no call meanwhile. */
+static void ended_by_thread(void) {
+    pthread_t thread;
+    MPI_Request request, copy;
+    if (rank == 0) {
+        MPI_Grequest_start(NULL, NULL, NULL, NULL, &request);
+        copy = request;
+        CHECK(pthread_create(&thread, NULL, ends_late, &copy) == 0);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(pthread_join(thread, NULL) == 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv) {
     MPI_Comm halo;
     const char *how = argv[1];
-    if (strcmp(how, "thread-slow-probe") == 0) {
+    if (strcmp(how, "thread-slow-probe") == 0 || strcmp(how, "slow-own") == 0) {
         /* All threads of the process are in calls. */
         MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &value);
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -106,6 +180,12 @@ int main(int argc, char **argv) {
         if (rank != 2) MPI_Win_complete(window);
         if (rank == 2 && !is_posts) MPI_Barrier(MPI_COMM_WORLD);
         if (rank != 3 || !is_posts) MPI_Win_wait(window);
+    } else if (strstr(how, "lock") != NULL) {
+        locks(how, halo);
+    } else if (strcmp(how, "slow-own") == 0) {
+        ended_by_thread();
+    } else if (strstr("partitions unready own beside", how) != NULL) {
+        of_its_own(how, halo);
     } else if (strcmp(how, "split") == 0) {
         MPI_Comm part;
         if (rank == 1) exit(MPI_Finalize());

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use muster_message::{Buffer, Ticket};
 use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::watch::Waits;
 
 use crate::abi::constants::{MPI_BSEND_OVERHEAD, MPI_BUFFER_AUTOMATIC, MPI_COMM_SELF};
 use crate::abi::types::*;
@@ -148,7 +149,7 @@ fn reserve(comm: &Comm, need: usize) -> Result<Owner> {
 /// Waits until all has left.
 fn flush(owner: Owner) -> Result<()> {
     let flush = Flush::begin(owner);
-    world()?.process.wait_for(|state| Ok(flush.has_ended(state).then_some(())))
+    world()?.process.wait(Waits::Messages, |state| Ok(flush.has_ended(state).then_some(())))
 }
 
 /// The same, by a request.

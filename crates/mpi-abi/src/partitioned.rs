@@ -119,7 +119,8 @@ both! {
         info::infos(hints)?;
         let (from, tag) = (all(buf, parts, count, datatype)?, tag(label)?);
         let Some(other) = it.peer(dest)? else { return insert(comm, request, None, EMPTY) };
-        let route = Route { offers: it.inner.offers(), source: it.inner.rank(), tag, other };
+        let (comm_of, offers) = (it.inner.context(), it.inner.offers());
+        let route = Route { comm: comm_of, offers, source: it.inner.rank(), tag, other };
         let context = it.inner.next_channel();
         let parts = (&from, parts, count as usize);
         let channel = with_state(|channels, endpoint| {
@@ -138,7 +139,8 @@ both! {
         let into = all(ConstAddress(buf.0), parts, count, datatype)?;
         let tag = tag(label)?;
         let Some(other) = it.peer(dest)? else { return insert(comm, request, None, NOBODY) };
-        let route = Route { offers: it.inner.offers(), source: dest.cast_unsigned(), tag, other };
+        let (comm_of, offers) = (it.inner.context(), it.inner.offers());
+        let route = Route { comm: comm_of, offers, source: dest.cast_unsigned(), tag, other };
         let channel = with_state(|channels, endpoint| {
             channels.receive(endpoint, route, (into, parts))
         })?;

@@ -122,11 +122,13 @@ impl Requests {
 
     /// As [`waits_for`], of the operations of these handles.
     pub fn waits_for(&self, handles: &[MPI_Request]) -> Result<Waits> {
-        let mut are_messages = true;
+        let mut all = Waits::Messages;
         for handle in handles {
-            are_messages &= self.active(*handle)?.is_none_or(|active| is_message(&active));
+            if let Some(active) = self.active(*handle)? {
+                all = all.and(waits(&active));
+            }
         }
-        Ok(if are_messages { Waits::Messages } else { Waits::Other })
+        Ok(all)
     }
 
     /// Ends what a handle stands for if it is a message, or has ended before; in its place, since
@@ -226,14 +228,21 @@ impl Requests {
 
 /// Whether it is a message, or made of such.
 #[inline]
-fn is_message(active: &Active) -> bool {
-    use Active::{Collective, Ended, Exchange, Receive, Send};
-    matches!(active, Send(_) | Receive(_) | Exchange(..) | Collective(_) | Ended(_))
+fn waits(active: &Active) -> Waits {
+    match active {
+        Active::Send(_) | Active::Receive(_) | Active::Exchange(..) | Active::Collective(_) => {
+            Waits::Messages
+        }
+        Active::Flush(_) | Active::Ended(_) => Waits::Messages,
+        Active::Access(_) => Waits::Accesses,
+        Active::Partitioned(channel) => Waits::Round(*channel),
+        Active::Generalized(_) => Waits::Own,
+    }
 }
 
 /// What is waited for by who waits for these.
-pub fn waits_for<'a>(mut active: impl Iterator<Item = &'a Active>) -> Waits {
-    if active.all(is_message) { Waits::Messages } else { Waits::Other }
+pub fn waits_for<'a>(active: impl Iterator<Item = &'a Active>) -> Waits {
+    active.map(waits).fold(Waits::Messages, Waits::and)
 }
 
 /// What is said of an operation that there is nothing to say of.

@@ -18,7 +18,9 @@
 use crate::buffer::{Memory, Typed};
 use crate::datatype::{Datatype, Predefined};
 use crate::error::{Class, Error, Result};
-use muster_message::{Buffer, Carrier, Endpoint, Envelope, Mode, Outcome, Ticket, Wanted};
+use muster_message::{
+    Buffer, Carrier, Communicators, Endpoint, Envelope, Mode, Outcome, Ticket, Wanted,
+};
 use std::collections::BTreeMap;
 
 /// Bytes of an offer.
@@ -31,6 +33,8 @@ pub struct Channel(u64);
 /// Whom a channel leads to, and how its offer is found.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
+    /// The communicator's context.
+    pub comm: u64,
     /// The context of offers.
     pub offers: u64,
     /// The rank in the communicator of the sender.
@@ -353,7 +357,7 @@ impl<M: Memory> Channels<M> {
         let parts: Vec<_> = (0..parts).map(|at| from.part(at * count, count)).collect();
         let bytes = parts.first().map_or(0, Typed::size) as u64;
         let offer = Offer { context, parts: parts.len() as u64, bytes };
-        let Route { offers, source, tag, other } = route;
+        let Route { offers, source, tag, other, .. } = route;
         let envelope = Envelope { context: offers, source, tag };
         let mut message = self::bytes(OFFER);
         message.write(0, &offer.encode());
@@ -373,7 +377,7 @@ impl<M: Memory> Channels<M> {
         route: Route,
         (into, parts): (Typed<M>, usize),
     ) -> Result<Channel> {
-        let Route { offers, source, tag, other } = route;
+        let Route { offers, source, tag, other, .. } = route;
         let wanted = Wanted { context: offers, source: Some(source), tag: Some(tag) };
         let offer = bytes(OFFER);
         let ticket = endpoint.receive(wanted, Some(other), offer.clone())?;
@@ -462,6 +466,31 @@ impl<M: Memory> Channels<M> {
                 ended.entry(*number).or_insert(now);
             }
             Ok(moved | more)
+        })
+    }
+
+    /// What the end of a round waits for, in words.
+    pub(crate) fn said(&self, channel: Channel, of: Communicators<'_>) -> Option<String> {
+        let named = |route: &Route| {
+            let name = of(route.comm).map_or("a communicator".to_owned(), |it| it.0);
+            format!("partitions with tag {} in {name}", route.tag)
+        };
+        Some(match self.all.get(&channel.0)? {
+            End::Receiving(Receiving { route, .. }) => {
+                format!("rank {} to send {}", route.other, named(route))
+            }
+            End::Sending(Sending { route, ready, .. }) => {
+                let left = ready.iter().flatten().position(|is_ready| !is_ready);
+                match left {
+                    Some(left) => format!(
+                        "partition {left} to be ready, which no thread is left to say \
+                         (MPI_Pready), of {} to rank {}",
+                        named(route),
+                        route.other
+                    ),
+                    None => format!("rank {} to receive {}", route.other, named(route)),
+                }
+            }
         })
     }
 

@@ -8,6 +8,7 @@ use crate::buffer::{Memory, Typed};
 use crate::communicator::Communicator;
 use crate::datatype::{Datatype, Predefined};
 use crate::error::Result;
+use crate::partitioned::Channel;
 use crate::process::State;
 use muster_message::{
     Besides, Buffer, Carrier, Communicators, Detector, Endpoint, Envelope, Failure, Mode, NOTES,
@@ -61,10 +62,33 @@ pub enum Waits {
     Posts(u64),
     /// The same, behind their use.
     Completes(u64),
+    /// For what was asked of ranks about a window: where that are locks, for those.
+    Locks(u64),
+    /// For messages, and for what was asked of ranks about windows.
+    Accesses,
+    /// For messages, and for partitions.
+    Round(Channel),
+    /// For messages, and for what only this process's own threads can end.
+    Own,
     /// For all others to come to the end, too: this rank sends nothing any more.
     End,
     /// For something else as well: nobody looks whether it is for ever.
     Other,
+}
+
+impl Waits {
+    /// What is waited for by who waits for two of these.
+    #[must_use]
+    pub fn and(self, other: Waits) -> Waits {
+        let weight = |it: Waits| match it {
+            Waits::Messages => 0,
+            Waits::Accesses => 1,
+            Waits::Round(_) => 2,
+            Waits::Own => 3,
+            _ => 4,
+        };
+        if weight(other) > weight(self) { other } else { self }
+    }
 }
 
 /// What a process keeps of it.
@@ -103,6 +127,13 @@ impl Patience {
             self.next = Some(endpoint.carrier().now() + apart(endpoint.me(), 0));
         }
     }
+}
+
+/// Ranks in words.
+fn listed(ranks: &[u32]) -> String {
+    let told = ranks.iter().take(TOLD).map(|rank| format!("rank {rank}")).collect::<Vec<_>>();
+    let more = if ranks.len() > TOLD { " and others" } else { "" };
+    told.join(", ") + more
 }
 
 /// How long after others a rank asks.
@@ -250,28 +281,101 @@ impl<C: Carrier, M: Memory> State<C, M> {
         let goes_on = || threads.is_some_and(|all| others || outside.has_threads(all));
         let besides = || if goes_on() { Besides::Anything } else { Besides::Nothing };
         let communicator = |context: u64| outside.communicator(Communicator::of_message(context));
-        let probe = match waits {
+        let wait = match waits {
             Waits::Other => return None,
+            // They end when those are in a call who were asked.
+            Waits::Accesses | Waits::Round(_) | Waits::Own if self.windows.are_asked() => None,
             Waits::End => {
                 let what = format!("{} was called, so nothing is sent any more", outside.call());
-                return self.endpoint.waits_on(Vec::new(), Besides::Never, what, &communicator);
+                self.endpoint.waits_on(Vec::new(), Besides::Never, what, &communicator)
             }
             Waits::Posts(context) => {
                 let on = self.windows.get(context).ok()?.awaits_posts();
-                return self.wait_on(on, besides(), "MPI_Win_post", &communicator);
+                self.wait_on(on, besides(), "MPI_Win_post", &communicator)
             }
             Waits::Completes(context) => {
                 let on = self.windows.get(context).ok()?.awaits_completes();
-                return self.wait_on(on, besides(), "MPI_Win_complete", &communicator);
+                self.wait_on(on, besides(), "MPI_Win_complete", &communicator)
             }
-            Waits::Probe(wanted, from) => Some((wanted, from)),
-            Waits::Messages => None,
+            Waits::Locks(context) => self.wait_for_locks(context, besides(), &communicator),
+            // Whether a thread that is in no call comes to the end of it nobody can tell, whatever
+            // the program has said of its threads.
+            Waits::Round(_) | Waits::Own
+                if goes_on() || outside.has_threads(threads.unwrap_or(1)) =>
+            {
+                None
+            }
+            Waits::Round(channel) => {
+                let what = self.channels.said(channel, &communicator)?;
+                let what = format!("{} waits for {what}", outside.call());
+                self.endpoint.waits_on(Vec::new(), Besides::Nothing, what, &communicator)
+            }
+            Waits::Own => {
+                let what =
+                    "waits for a request of the program's own, which no thread is left to end";
+                let what = format!("{} {what} (MPI_Grequest_complete)", outside.call());
+                self.endpoint.waits_on(Vec::new(), Besides::Nothing, what, &communicator)
+            }
+            Waits::Probe(wanted, from) => {
+                self.wait_for_messages(Some((wanted, from)), besides(), &communicator)
+            }
+            Waits::Messages | Waits::Accesses => {
+                self.wait_for_messages(None, besides(), &communicator)
+            }
         };
-        let besides = besides();
+        self.with_holders(wait?, &communicator)
+    }
+
+    /// What this rank waits on that waits for messages, and perhaps for one to be there.
+    fn wait_for_messages(
+        &self,
+        probe: Option<(Wanted, Option<u32>)>,
+        besides: Besides,
+        communicators: Communicators<'_>,
+    ) -> Option<Wait> {
         let (at, needs) = &self.watch.needs;
         let needs = if *at == self.endpoint.activity() { &needs[..] } else { &[] };
-        let mut wait = self.endpoint.waits(probe, needs, besides, &communicator)?;
-        wait.what = format!("{} waits for {}", outside.call(), wait.what);
+        let mut wait = self.endpoint.waits(probe, needs, besides, communicators)?;
+        wait.what = format!("{} waits for {}", self.watch.outside.as_ref()?.call(), wait.what);
+        Some(wait)
+    }
+
+    /// What this rank waits on that waits for locks: those whose memory it is, who give them.
+    fn wait_for_locks(
+        &mut self,
+        context: u64,
+        besides: Besides,
+        communicators: Communicators<'_>,
+    ) -> Option<Wait> {
+        let on = self.windows.get(context).ok()?.awaits_locks();
+        if on.is_empty() {
+            return None;
+        }
+        let (name, call) = (communicators(context)?.0, self.watch.outside.as_ref()?.call());
+        let what = format!("{call} waits for the lock of {} in {name}", listed(&on));
+        let mut wait = self.endpoint.waits_on(on, besides, what, communicators)?;
+        // Who has come to its end gives locks all the same.
+        wait.needs.clear();
+        Some(wait)
+    }
+
+    /// A wait of this rank, during which it gives a lock to who waits for it as soon as others give
+    /// it back: so these, too, can have it send something.
+    fn with_holders(&self, mut wait: Wait, communicators: Communicators<'_>) -> Option<Wait> {
+        for (context, holders, waiting) in self.windows.contended() {
+            let name = communicators(context)?.0;
+            let who = listed(&holders);
+            let told = format!("; {who} has its lock in {name}, for which rank {waiting} waits");
+            wait.what.push_str(&told);
+            let me = self.endpoint.me();
+            wait.on.extend(holders.into_iter().filter(|holder| *holder != me));
+            wait.needs.clear();
+        }
+        wait.on.sort_unstable();
+        wait.on.dedup();
+        if wait.besides == Besides::Never && !wait.on.is_empty() {
+            wait.besides = Besides::Nothing;
+        }
         Some(wait)
     }
 
@@ -283,10 +387,8 @@ impl<C: Carrier, M: Memory> State<C, M> {
         function: &str,
         communicators: Communicators<'_>,
     ) -> Option<Wait> {
-        let ranks = on.iter().take(TOLD).map(|rank| format!("rank {rank}")).collect::<Vec<_>>();
-        let more = if on.len() > TOLD { " and others" } else { "" };
         let call = self.watch.outside.as_ref()?.call();
-        let what = format!("{call} waits for {}{more} to call {function}", ranks.join(", "));
+        let what = format!("{call} waits for {} to call {function}", listed(&on));
         if on.is_empty() {
             return None;
         }

@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 use muster_mpi::collective::Plan;
 use muster_mpi::communicator::{Communicator, OWN};
 use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::watch::Waits;
 use muster_mpi::window::{Access, Region, Shape, Window};
 
 use crate::abi::constants::*;
@@ -107,7 +108,8 @@ impl Win {
 /// Waits until all of what was asked for has ended. The first error is told.
 fn finish(mut asked: Vec<Access>) -> Result<()> {
     let mut failed = Ok(());
-    world()?.process.wait_for(|state| {
+    let waits = asked.first().map_or(Waits::Other, |access| Waits::Locks(access.window()));
+    world()?.process.wait(waits, |state| {
         while let Some(access) = asked.last() {
             let Some(ended) = state.poll_access(*access) else { return Ok(None) };
             asked.pop();

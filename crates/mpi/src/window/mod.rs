@@ -48,6 +48,14 @@ pub struct Access {
     number: u64,
 }
 
+impl Access {
+    /// The context of its window.
+    #[must_use]
+    pub fn window(self) -> u64 {
+        self.context
+    }
+}
+
 /// Something that was asked for, as it is kept.
 struct Pending<M> {
     target: u32,
@@ -55,6 +63,8 @@ struct Pending<M> {
     into: Option<Typed<M>>,
     /// Whether somebody will ask how it has ended.
     is_awaited: bool,
+    /// Whether it is a lock.
+    is_lock: bool,
 }
 
 /// Elements of a target.
@@ -197,7 +207,8 @@ impl<M: Memory> Window<M> {
         target: u32,
         kind: Kind,
     ) -> Result<Access> {
-        let pending = Pending { target, into: None, is_awaited: true };
+        let is_lock = matches!(kind, Kind::Share | Kind::Exclude);
+        let pending = Pending { target, into: None, is_awaited: true, is_lock };
         self.ask(endpoint, pending, |number| Head::new(kind, number).encode(0, |_| ()))
     }
 
@@ -281,7 +292,8 @@ impl<M: Memory> Window<M> {
             return Ok(Access { context: self.context, number: self.last });
         }
         self.unflushed.insert(place.target);
-        let pending = Pending { target: place.target, into: Some(into), is_awaited };
+        let pending =
+            Pending { target: place.target, into: Some(into), is_awaited, is_lock: false };
         self.ask(endpoint, pending, |number| Head { number, ..head }.encode(0, |_| ()))
     }
 
@@ -322,7 +334,7 @@ impl<M: Memory> Window<M> {
             self.tell(endpoint, target, message)?;
             return Ok(None);
         }
-        self.ask(endpoint, Pending { target, into, is_awaited }, make).map(Some)
+        self.ask(endpoint, Pending { target, into, is_awaited, is_lock: false }, make).map(Some)
     }
 
     /// Replaces an element of a target's if it is the one expected, and reads what was there.
@@ -339,7 +351,8 @@ impl<M: Memory> Window<M> {
         let size = new.size();
         let head = self.head(Kind::Swap, place, size)?;
         self.unflushed.insert(place.target);
-        let pending = Pending { target: place.target, into: Some(into), is_awaited: false };
+        let pending =
+            Pending { target: place.target, into: Some(into), is_awaited: false, is_lock: false };
         self.ask(endpoint, pending, |number| {
             Head { number, ..head }.encode(2 * size, |bytes| {
                 let (first, second) = bytes.split_at_mut(size);
@@ -398,6 +411,12 @@ impl<M: Memory> Window<M> {
     pub fn has_ended(&self, access: Access, is_gone: impl FnOnce(u32) -> Option<Failure>) -> bool {
         let pending = self.pending.get(&access.number);
         pending.is_none_or(|pending| is_gone(self.group.world(pending.target)).is_some())
+    }
+
+    /// Who have not given the locks that were asked of them, by their numbers in the job.
+    pub(crate) fn awaits_locks(&self) -> Vec<u32> {
+        let locks = self.pending.values().filter(|pending| pending.is_lock);
+        locks.map(|pending| self.group.world(pending.target)).collect()
     }
 
     /// Whether it is settled that something that has ended has: in the coscheduled mode, in an
@@ -575,6 +594,22 @@ impl<M: Memory> Windows<M> {
     pub fn get(&mut self, context: u64) -> Result<&mut Window<M>> {
         let found = self.0.iter_mut().find(|window| window.context == context);
         found.ok_or_else(|| Error::new(Class::Win, "the window has been freed"))
+    }
+
+    /// Whether something was asked that was not answered.
+    pub(crate) fn are_asked(&self) -> bool {
+        self.0.iter().any(|window| !window.pending.is_empty())
+    }
+
+    /// The windows of which somebody waits for this rank's lock: the context, who have it, and who
+    /// is the next, by their numbers in the job.
+    pub(crate) fn contended(&self) -> impl Iterator<Item = (u64, Vec<u32>, u32)> {
+        self.0.iter().filter_map(|window| {
+            let world = |rank: &u32| window.group.world(*rank);
+            let next = window.own.next()?;
+            let holders = window.own.waited_for().iter().map(world).collect();
+            Some((window.context, holders, world(&next)))
+        })
     }
 
     /// Takes what has come, and carries it out; whether anything was done.

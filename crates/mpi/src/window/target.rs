@@ -119,6 +119,11 @@ impl<M: Memory> Target<M> {
         if self.locks.queue.is_empty() { &[] } else { &self.locks.holders }
     }
 
+    /// Who gets the lock next of those that wait for it.
+    pub fn next(&self) -> Option<u32> {
+        self.locks.queue.front().map(|waiting| waiting.origin)
+    }
+
     /// Tells those who wait for a lock that who has it will never give it back.
     pub fn refuse(&mut self) -> Vec<Answer> {
         let code = Class::ProcAborted.number() as u16;

@@ -54,7 +54,7 @@ proptest! {
         let network = Network { rows: (0..2).map(|_| rows()).collect(), dice };
         let network = Rc::new(RefCell::new(network));
         let (from, into) = (elements(&vec![0; all]), elements(&vec![-1; all]));
-        let to = Route { offers: 8, source: 0, tag: 3, other: 1 };
+        let to = Route { comm: 4, offers: 8, source: 0, tag: 3, other: 1 };
         let parts = (&from, theirs, ours * each);
         let mut sender = Rank::new(0, &network, |channels, endpoint| {
             channels.send(endpoint, (to, 10), parts).unwrap()
