@@ -60,6 +60,10 @@ fn a_launch_is_one_order_and_a_report_of_each_node() {
         // The order to run, the one to forget.
         assert_eq!((cost.get("transfers"), cost.get("queries")), (2, 0), "{cost:?}");
         assert_eq!(cost.get("letters"), NODES, "{cost:?}");
+        // Both go to each node, as data and as the word that it is everywhere.
+        assert!(cost.get("stage") >= 2 * NODES && cost.get("decide") >= 2 * NODES, "{cost:?}");
+        // No report is an operation, which the manager would have to say that it has taken.
+        assert_eq!(cost.get("taken"), 0, "{cost:?}");
         // The order names the nodes and is what it is because of that.
         assert!(cost.get("bytes") < NODES * 4096, "{cost:?}");
     }

@@ -15,7 +15,7 @@ use muster_base::limits::{LETTER_MAX, PERIOD_MAX_US, PERIOD_MIN_US};
 use muster_base::span;
 use muster_fabric::global::{Beats, Begin, Member, Membership, Pulse, Transfer, incarnation};
 use muster_fabric::heartbeat::{self, Request, Why};
-use muster_fabric::primitive::{Config, Nodes, Relation};
+use muster_fabric::primitive::{Config, KINDS, Nodes, Relation};
 use muster_fabric::protocol::NodeId;
 use muster_fabric::region::{Memory as RegionMemory, Region, Rights};
 use muster_fabric::shell::Setup;
@@ -151,7 +151,9 @@ impl Memory {
             ("multicast", &traffic.cast),
             ("hearers", &traffic.hearers),
         ];
-        told.map(|(name, count)| format!("{name} {}\n", count.load(Ordering::Relaxed))).concat()
+        let kinds = KINDS.into_iter().zip(&traffic.kinds);
+        let all = told.into_iter().chain(kinds);
+        all.map(|(name, count)| format!("{name} {}\n", count.load(Ordering::Relaxed))).collect()
     }
 
     /// Bytes that this node has sent by multicast.

@@ -247,6 +247,12 @@ pub enum Message {
     },
 }
 
+/// What each kind of message is called, by its number.
+pub const KINDS: [&str; 16] = [
+    "other", "open", "stage", "decide", "staged", "ask", "flush", "taken", "renew", "granted",
+    "join", "standing", "collect", "report", "tell", "heard",
+];
+
 mod kind {
     pub const OPEN: u8 = 1;
     pub const STAGE: u8 = 2;

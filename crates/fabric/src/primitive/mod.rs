@@ -67,7 +67,7 @@ mod wire;
 
 pub use member::{Config, Core, Notice, Refusal, Request};
 pub use message::{
-    Account, Carried, Known, Message, Op, Opening, Outcome, Relation, What, Work, Wrote,
+    Account, Carried, KINDS, Known, Message, Op, Opening, Outcome, Relation, What, Work, Wrote,
 };
 pub use nodes::Nodes;
 pub use tree::{Branch, Place};

@@ -76,6 +76,8 @@ pub struct Setup {
 pub struct Traffic {
     /// Messages that it has sent over connections.
     pub messages: AtomicU64,
+    /// Of these the protocol's, by what their heads begin with; what is more counts as 0.
+    pub kinds: [AtomicU64; 16],
     /// Bytes that it has sent over connections, with what stands before heads.
     pub sent: AtomicU64,
     /// Bytes that it has sent by multicast.
@@ -93,6 +95,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// A message of the protocol's is sent.
+    fn count(&self, head: &[u8]) {
+        let known = head.first().and_then(|kind| self.kinds.get(usize::from(*kind)));
+        Traffic::add(known.unwrap_or(&self.kinds[0]), 1);
+    }
+
     fn add(to: &AtomicU64, count: usize) {
         to.fetch_add(count as u64, Ordering::Relaxed);
     }

@@ -130,6 +130,9 @@ impl Peer {
                     let count = head.len() + body.len();
                     (self.bytes, self.turns, self.nap) = (self.bytes - count, 0, RETRY);
                     Traffic::add(&traffic.messages, 1);
+                    if !*is_control {
+                        traffic.count(head);
+                    }
                     Traffic::add(&traffic.sent, size.len() + count);
                 }
                 Err(Error::WouldBlock) => break true,
