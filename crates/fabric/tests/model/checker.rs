@@ -1,6 +1,6 @@
 //! What may happen in a state, and what must hold in all of them.
 
-use super::cluster::{Ask, Cluster, Health, Saw, Setting};
+use super::cluster::{Ask, Cluster, Health, LOCAL, REMOTE, Saw, Setting};
 use muster_fabric::primitive::Outcome;
 use muster_fabric::protocol::Time;
 use stateright::{Model, Property};
@@ -142,6 +142,9 @@ impl Model for Setting {
             }),
             Property::always("nobody delivers without a lease", |_, state: &Cluster| {
                 state.nodes.iter().all(|node| !node.is_late)
+            }),
+            Property::always("an event is seen with its delivery", |setting, state: &Cluster| {
+                living(state).all(|(_, node)| events(setting, node))
             }),
             Property::always("no message is malformed", |_, state: &Cluster| {
                 state.nodes.iter().all(|node| !node.is_confused)
@@ -311,6 +314,20 @@ fn consistency(setting: &Setting, state: &Cluster) -> bool {
         variable = wrote.unwrap_or(variable);
         right && may
     })
+}
+
+/// TEST-EVENT, asked in every state: a node sees an event as often as it was delivered what signals
+/// it, not before and not less; its own when what it asked for has ended well. Without a lease it
+/// sees nothing.
+fn events(setting: &Setting, node: &super::cluster::Node) -> bool {
+    let now = Time(node.now);
+    let delivered = node.log.iter().filter(|(_, saw)| matches!(saw, Saw::Delivered(..))).count();
+    let put = |ticket: u64| matches!(setting.asks[ticket as usize].1, Ask::Put(..));
+    let is_done = |outcome| outcome == Outcome::Committed;
+    let ended = node.ended.iter().filter(|(ticket, _, outcome)| put(*ticket) && is_done(*outcome));
+    let counts = [(REMOTE, delivered), (LOCAL, ended.count())];
+    let expected = |count| node.core.is_current(now).then_some(count as u64);
+    counts.into_iter().all(|(event, count)| node.core.event(now, event) == expected(count))
 }
 
 /// Where nothing is under way: if no more faults happen, everything ends, and well.

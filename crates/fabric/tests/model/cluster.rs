@@ -14,6 +14,10 @@ use std::time::Duration;
 /// A lease in the model's time, which passes only where a fault says so.
 const LEASE: u64 = 10;
 
+/// The event that a put signals at each node of its set, and the one at its origin when it is done.
+pub const REMOTE: u32 = 0;
+pub const LOCAL: u32 = 1;
+
 /// What a node's user saw: with the sequence number, and (origin, ticket) or (variable, value).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Saw {
@@ -139,7 +143,7 @@ pub struct Cluster {
 fn config(setting: &Setting, node: u32, incarnation: u32) -> Config {
     let mut config = Config::new(NodeId(node), u64::from(incarnation) << 32);
     (config.arity, config.regions) = (setting.arity, vec![8]);
-    (config.variables, config.events) = (1, 1);
+    (config.variables, config.events) = (1, 2);
     config.lease = Duration::from_nanos(LEASE);
     (config.slack, config.beat) = (Duration::ZERO, Duration::ZERO);
     config
@@ -155,8 +159,8 @@ fn request((ticket, ask): (u64, &Ask)) -> Request {
             region: 0,
             offset: 0,
             body: Payload::from(vec![ticket as u8]),
-            remote: Some(0),
-            local: None,
+            remote: Some(REMOTE),
+            local: Some(LOCAL),
         },
         Ask::Win(first, last, value) => {
             let (set, write) = (Nodes::range(first..=last), Some((0, value)));

@@ -31,6 +31,10 @@ const WINS: [(u32, Ask); 2] = [(1, Ask::Win(0, 2, 5)), (2, Ask::Win(0, 2, 6))];
 const OTHERS: [(u32, Ask); 2] = [(1, Ask::Win(1, 2, 5)), (2, Ask::Win(1, 2, 6))];
 const MIXED: [(u32, Ask); 3] = [(1, Ask::Put(1, 2)), (2, Ask::Win(0, 2, 6)), (2, Ask::Query(0, 2))];
 
+/// A node that the others do not hear of for a while.
+const ALONE: [(&str, Budget); 2] =
+    [("pause", Budget { pauses: 1, ..NONE }), ("partition", Budget { cuts: 1, ..NONE })];
+
 /// A few seconds without optimization.
 pub fn small() -> Vec<Setting> {
     vec![
@@ -58,6 +62,10 @@ pub fn quick() -> Vec<Setting> {
     }
     let early = Budget { master_restarts: 1, ticks: 1, ..NONE };
     settings.push(setting("master restart, early tick", (3, 2), &WINS, early));
+    for (name, budget) in ALONE {
+        settings.push(setting(name, (4, 2), &[(3, Ask::Put(1, 3))], budget));
+        settings.push(setting(name, (4, 2), &[(3, Ask::Win(1, 3, 5))], budget));
+    }
     settings
 }
 
@@ -92,6 +100,10 @@ pub fn all() -> Vec<Setting> {
     let four = [(3, Ask::Put(1, 3))];
     let five = [(4, Ask::Win(1, 4, 5))];
     let six = [(5, Ask::Put(2, 5))];
+    let put = [(4, Ask::Put(1, 4))];
+    for (name, budget) in ALONE {
+        settings.push(setting(name, (5, 2), &put, budget));
+    }
     let crashes = Budget { crashes: 2, ..NONE };
     settings.push(setting("2 crashes", (4, 2), &four, crashes));
     settings.push(setting("2 crashes", (5, 2), &five, crashes));
