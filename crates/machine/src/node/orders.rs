@@ -1,7 +1,7 @@
 //! The manager's orders to this node, and the reports that it gets: see [`crate::launch`].
 //!
-//! Two threads: one takes orders as they come, one sends what ranks have to say. What comes while
-//! a report is on its way goes with the next, so many ranks that end together cost few letters.
+//! Two threads: one takes orders as they come, one sends what ranks have to say. What comes within a
+//! moment of a report goes with the next, so many ranks that end together cost few letters.
 
 use super::binding::Binding;
 use super::launch;
@@ -29,6 +29,9 @@ const REPORT: Duration = Duration::from_secs(5);
 
 /// How long the strober may take to answer.
 pub(super) const TOLD: Duration = Duration::from_millis(100);
+
+/// For how long what is to be said gathers, once a report was told.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// The pause before a report is sent once more, as when the manager is being started again.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -142,7 +145,9 @@ impl Orders {
                 let letter = report.letter(&output);
                 // Told, it costs least; else it is an operation.
                 let may_be_told = report.may_be_told(&letter);
-                if !may_be_told || reports.report(letter.clone()).is_err() {
+                if may_be_told && reports.report(letter.clone()).is_ok() {
+                    thread::sleep(MOMENT);
+                } else {
                     deliver(&of_reports.reports, &reports, &letter);
                 }
             }
