@@ -1,8 +1,8 @@
 //! The cluster's global memory as its daemons use it: who is which node, and letters among them.
 //!
 //! The manager leads; a node daemon asks it to be taken in. One region, [`LETTERS`], is a letter
-//! box: what XFER-AND-SIGNAL puts there, or members tell, is kept as it came, one letter each, until
-//! its node's daemon takes it. The manager's letters to nodes are orders, theirs to it are reports
+//! box: what XFER-AND-SIGNAL puts there, or members tell, is kept as it came, one letter each,
+//! until its node's daemon takes it. The manager's letters to nodes are orders, theirs to it are reports
 //! ([`crate::launch`]).
 //!
 //! The manager's heartbeat goes to all nodes, which answer only now and then: who is late is known

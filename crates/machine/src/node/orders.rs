@@ -1,7 +1,7 @@
 //! The manager's orders to this node, and the reports that it gets: see [`crate::launch`].
 //!
-//! Two threads: one takes orders as they come, one sends what ranks have to say. What comes within a
-//! moment of a report goes with the next, so many ranks that end together cost few letters.
+//! Two threads: one takes orders as they come, one sends what ranks have to say. What comes within
+//! a moment of a report goes with the next, so many ranks that end together cost few letters.
 
 use super::binding::Binding;
 use super::launch;

@@ -36,7 +36,7 @@ const WATCH_MAX: Nanos = 4_000_000;
 /// The longest pause after looks that were in vain.
 const PAUSE_MAX: Nanos = 64_000_000;
 
-/// A turn that was taken back sooner was lent in vain.
+/// A turn that is taken back sooner was lent in vain.
 const STAY: Nanos = 4_000_000;
 
 /// Looks take at most this part of the time.
@@ -114,6 +114,10 @@ impl Lending {
             return None;
         }
         if self.turn.as_ref().is_none_or(|turn| turn.number != number) {
+            if let Some(turn) = self.turn.as_ref().filter(|turn| turn.beyond > 0) {
+                // To its end: what was in vain before is of no interest.
+                self.slots[rotation.slot_of(turn.number)].pause = FIRST;
+            }
             let next = self.first_look(rotation, number);
             let (owners, last) = (Seen::Awake, Seen::Awake);
             self.turn = Some(Turn { number, beyond: 0, since: now, next, owners, last });
@@ -151,8 +155,7 @@ impl Lending {
         };
         if has_run || !pays {
             let known = &mut self.slots[slot];
-            let is_worth_it = turn.beyond > 0 && now - turn.since >= STAY;
-            known.pause = if is_worth_it { FIRST } else { (2 * known.pause).min(PAUSE_MAX) };
+            known.pause = (2 * known.pause).min(PAUSE_MAX);
             known.not_before = now + known.pause;
             let next = known.not_before.max(self.rest);
             (turn.beyond, turn.owners, turn.next) = (0, Seen::Awake, next);
@@ -169,6 +172,9 @@ impl Lending {
             (turn.beyond, turn.last) = (turn.beyond + 1, Seen::Awake);
         } else {
             turn.last = last;
+        }
+        if now - turn.since >= STAY {
+            self.slots[slot].pause = FIRST;
         }
         turn.next = watch;
         (0..=turn.beyond).fold(0, |slots, beyond| slots | 1 << ((slot + beyond) % count))
@@ -347,6 +353,16 @@ mod tests {
             assert!(machine.looks <= most as usize, "{} looks at {slice} ns", machine.looks);
             assert_eq!(machine.lending.lent(), 0);
         }
+    }
+
+    #[test]
+    fn those_who_go_to_sleep_late_lend_the_rest_of_each_turn() {
+        // As where others have the processors, too: who was let go on waits for one to sleep again.
+        let late = (0..150).map(|turn| (turn * 20 * MS, turn * 20 * MS + 2 * MS)).collect();
+        let mut machine = Machine::new(10 * MS, vec![late, vec![ALWAYS]]);
+        machine.run(3000 * MS);
+        assert_eq!(machine.lending.lent(), 150);
+        assert!(machine.lent[1] > 150 * 7 * MS, "{:?}", machine.lent);
     }
 
     #[test]
