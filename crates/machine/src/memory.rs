@@ -2,8 +2,8 @@
 //!
 //! The manager leads; a node daemon asks it to be taken in. One region, [`LETTERS`], is a letter
 //! box: what XFER-AND-SIGNAL puts there, or members tell, is kept as it came, one letter each,
-//! until its node's daemon takes it. The manager's letters to nodes are orders, theirs to it are reports
-//! ([`crate::launch`]).
+//! until its node's daemon takes it. The manager's letters to nodes are orders, theirs to it are
+//! reports ([`crate::launch`]).
 //!
 //! The manager's heartbeat goes to all nodes, which answer only now and then: who is late is known
 //! by that (`manager/beat.rs`), and what all are to do at the same moment is an event of a strobe.

@@ -183,7 +183,7 @@ impl Lending {
     /// When it is looked next.
     pub(super) fn next(&self, rotation: &Rotation, now: Nanos) -> Option<Nanos> {
         let number = rotation.turn();
-        if !rotation.is_rotating() || rotation.slice() < FIRST + AGAIN + GAIN {
+        if !rotation.is_rotating() || rotation.slice() <= FIRST + AGAIN + GAIN {
             return None;
         }
         if now >= rotation.begins(number + 1) {
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn turns_too_short_to_pay_are_never_looked_at() {
-        let mut machine = Machine::new(FIRST + AGAIN + GAIN - 1, vec![vec![], vec![]]);
+        let mut machine = Machine::new(FIRST + AGAIN + GAIN, vec![vec![], vec![]]);
         machine.run(100 * MS);
         assert_eq!((machine.looks, machine.lending.lent()), (0, 0));
     }
@@ -396,8 +396,8 @@ mod tests {
     }
 
     #[test]
-    fn turns_of_two_milliseconds_and_of_one_of_few_threads_are_lent() {
-        for (slice, look) in [(2 * MS, 10_000), (2 * MS, 30_000), (MS, 5_000)] {
+    fn turns_of_two_milliseconds_are_lent() {
+        for (slice, look) in [(2 * MS, 10_000), (2 * MS, 30_000), (3 * MS / 2, 5_000)] {
             let mut machine = Machine::new(slice, vec![vec![], vec![ALWAYS]]);
             machine.look = look;
             machine.run(1000 * MS);
