@@ -83,7 +83,8 @@ fn header(model: &Model) -> Line<'static> {
     let nodes = model.nodes();
     let jobs = model.jobs().len();
     let ranks: usize = nodes.iter().map(|node| node.ranks).sum();
-    let load = nodes.iter().find_map(|node| node.load);
+    // One says it for all of its cluster, but not for others.
+    let load = nodes.iter().find_map(|node| node.load).filter(|_| !model.is_merged());
     let count = |health| nodes.iter().filter(|node| node.health == health).count();
     let mut said = format!("{} nodes up", count(Health::Up));
     for health in [Health::Drained, Health::Slow, Health::Down] {
@@ -140,7 +141,8 @@ fn node_lines(model: &Model, width: u16) -> Vec<Line<'static>> {
 }
 
 fn node_cell(node: &NodeRow, name: usize, cell: usize) -> Vec<Span<'static>> {
-    let named = format!("{:<name$}", table::cut(&node.name, name - 1));
+    let cut = if node.is_elsewhere { cut_front } else { table::cut };
+    let named = format!("{:<name$}", cut(&node.name, name - 1));
     let named = Span::styled(named, Style::new().bold());
     let is_there = matches!(node.health, Health::Up | Health::Drained);
     if !is_there || node.why.is_some() {
@@ -163,6 +165,17 @@ fn node_cell(node: &NodeRow, name: usize, cell: usize) -> Vec<Span<'static>> {
         Span::raw(format!(" {:<5}{:<6}", table::bytes(used), node.ranks)),
         Span::styled(format!("{drained:<0$}", cell - CELL), Style::new().fg(Color::Yellow)),
     ]
+}
+
+/// At most so many letters of what begins with a cluster's name: the last, which tell what it is
+/// there.
+fn cut_front(text: &str, most: usize) -> String {
+    let letters = text.chars().count();
+    if letters <= most {
+        return text.to_owned();
+    }
+    let left_out = letters - most.saturating_sub(1);
+    std::iter::once('…').chain(text.chars().skip(left_out)).collect()
 }
 
 fn heat(share: f64) -> Color {
@@ -227,7 +240,7 @@ fn draw_jobs(model: &Model, area: Rect, buffer: &mut Buffer) {
 
 fn cells(row: &JobRow) -> [String; 10] {
     [
-        row.id.label(),
+        cut_front(&row.id.label(), JOB_MAX),
         row.state.to_owned(),
         row.name.clone(),
         row.user.clone(),
@@ -397,6 +410,24 @@ mod tests {
         assert!(screen[0].contains("clusters default, big · 5 nodes up · 4 jobs"), "{screen:#?}");
         assert!(screen.iter().any(|line| line.starts_with("big.2")), "{screen:#?}");
         assert!(screen[39].contains("kill job big.2?"), "{screen:#?}");
+    }
+
+    #[test]
+    fn of_clusters_with_long_names_each_node_and_job_is_told_apart() {
+        let mut model = Model::new("default");
+        let mut sight = Sight::from(overview(1, 1));
+        for name in ["production-east", "production-west"] {
+            sight.parts.push(Part { name: Some(name.into()), overview: overview(2, 12) });
+        }
+        model.sample(sight);
+        let screen = screen(&model, 100, 60);
+        let shown = screen.join("\n");
+        // 12 letters of a node, 16 of a job.
+        for label in ["…ion-east.n0 ", "…ion-west.n1 ", "…oduction-east.7 ", "…duction-west.12 "]
+        {
+            assert!(shown.contains(label), "{label}: {shown}");
+        }
+        assert!(!screen[0].contains("load"), "{screen:#?}");
     }
 
     #[test]

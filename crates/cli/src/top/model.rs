@@ -118,6 +118,8 @@ impl Health {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeRow {
     pub name: String,
+    /// Its name begins with that of another cluster.
+    pub is_elsewhere: bool,
     pub health: Health,
     /// What is to be told of it in place of what it does.
     pub why: Option<String>,
@@ -254,6 +256,11 @@ impl Model {
         title
     }
 
+    /// Whether it shows more than one cluster.
+    pub fn is_merged(&self) -> bool {
+        self.now.parts.len() > 1
+    }
+
     /// Whether there is something to show.
     pub fn has_looked(&self) -> bool {
         !self.now.parts.is_empty()
@@ -361,6 +368,7 @@ impl Model {
         };
         let row = |part: &Part, node: &NodeOverview| NodeRow {
             name: part.node(node),
+            is_elsewhere: part.name.is_some(),
             health: Health::of(node),
             why: why(node),
             percent: self.of_nodes.get(&part.node(node)).copied(),
