@@ -25,6 +25,20 @@ static MPI_File file;
 #define NOTHING MPI_DATATYPE_NULL
 #define IGNORE MPI_STATUS_IGNORE
 
+/* A receive whose message is too long. */
+static MPI_Request *too_long(void) {
+    MPI_Irecv(other, 1, MPI_INT, 0, 3, WORLD, requests);
+    MPI_Send(buf, 2, MPI_INT, 0, 3, WORLD);
+    return requests;
+}
+
+/* Of four partitions none of which is ready. */
+static MPI_Request begun(void) {
+    MPI_Psend_init(buf, 4, 1, MPI_INT, 0, 0, WORLD, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    return request;
+}
+
 static void messages(void) {
     WRONG("buf", MPI_Send(NULL, 1, MPI_INT, 0, 0, WORLD));
     WRONG("count", MPI_Send(buf, -1, MPI_INT, 0, 0, WORLD));
@@ -55,6 +69,13 @@ static void messages(void) {
     WRONG("size", MPI_Buffer_attach(buf, -1));
     WRONG("partitions", MPI_Psend_init(buf, -2, 1, MPI_INT, 0, 0, WORLD, MPI_INFO_NULL, &request));
     WRONG("count", MPI_Precv_init(buf, 2, -1, MPI_INT, 0, 0, WORLD, MPI_INFO_NULL, &request));
+    WRONG("partition", MPI_Pready(4, begun()));
+    WRONG("partition_high", MPI_Pready_range(0, 10, begun()));
+    WRONG("partition_low", MPI_Pready_range(-1, 3, begun()));
+    WRONG("partition_low", MPI_Pready_range(4, 5, begun()));
+    WRONG("array_of_partitions", MPI_Pready_list(1, far, begun()));
+    WRONG("sendbuf or recvbuf",
+          MPI_Sendrecv(NULL, 0, MPI_INT, 0, 0, NULL, 5, MPI_INT, 0, 0, WORLD, IGNORE));
 }
 
 static void requests_and_statuses(void) {
@@ -66,6 +87,9 @@ static void requests_and_statuses(void) {
     WRONG("count", MPI_Waitall(-1, requests, MPI_STATUSES_IGNORE));
     WRONG("array_of_requests", MPI_Waitall(1, &freed, MPI_STATUSES_IGNORE));
     WRONG("array_of_requests", MPI_Waitall(1, NULL, MPI_STATUSES_IGNORE));
+    WRONG("request", MPI_Wait(too_long(), IGNORE));
+    WRONG("array_of_requests", MPI_Waitany(1, too_long(), &found, IGNORE));
+    WRONG("array_of_requests", MPI_Testany(1, too_long(), &found, &found, IGNORE));
     WRONG("request", MPI_Start(&freed));
     WRONG("request", MPI_Pready(0, freed));
     WRONG("incount", MPI_Waitsome(-1, requests, &found, buf, MPI_STATUSES_IGNORE));
@@ -96,6 +120,11 @@ static void collectives(void) {
     WRONG("datatype", MPI_Allreduce(buf, other, 1, NOTHING, MPI_SUM, WORLD));
     WRONG("recvcounts[0]", MPI_Reduce_scatter(buf, other, wrong, MPI_INT, MPI_SUM, WORLD));
     WRONG("recvcount", MPI_Reduce_scatter_block(buf, other, -1, MPI_INT, MPI_SUM, WORLD));
+    WRONG("recvbuf", MPI_Allreduce(MPI_IN_PLACE, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, WORLD));
+    WRONG("sendbuf or recvbuf",
+          MPI_Allgather(MPI_IN_PLACE, 0, NOTHING, MPI_IN_PLACE, 1, MPI_INT, WORLD));
+    WRONG("sendtype or recvtype",
+          MPI_Alltoall(MPI_IN_PLACE, 0, NOTHING, other, 1, NOTHING, WORLD));
     WRONG("sendbuf", MPI_Scan(NULL, other, 1, MPI_INT, MPI_SUM, WORLD));
     WRONG("root", MPI_Reduce_init(buf, other, 1, MPI_INT, MPI_SUM, -1, WORLD, info, &request));
     WRONG("comm", MPI_Neighbor_allgather(buf, 1, MPI_INT, other, 1, MPI_INT, WORLD));
@@ -165,6 +194,9 @@ static void groups_and_topologies(void) {
     WRONG("edges", MPI_Graph_create(WORLD, 1, ones, far, 0, &copy));
     WRONG("sources[0]", MPI_Dist_graph_create_adjacent(WORLD, 1, far, MPI_UNWEIGHTED, 0, buf,
                                                        MPI_UNWEIGHTED, info, 0, &copy));
+    WRONG("sources or destinations",
+          MPI_Dist_graph_create_adjacent(WORLD, 0, NULL, MPI_WEIGHTS_EMPTY, 3, NULL,
+                                         MPI_UNWEIGHTED, info, 0, &copy));
     WRONG("destinations", MPI_Dist_graph_create(WORLD, 1, zeros, ones, far, MPI_UNWEIGHTED, info, 0,
                                                 &copy));
     WRONG("comm_keyval", MPI_Comm_set_attr(WORLD, 12345, buf));

@@ -10,6 +10,11 @@ int main(int argc, char **argv) {
         if (strcmp(how, "exit") == 0) exit(3);
         if (strcmp(how, "signal") == 0) abort();
         if (strcmp(how, "rank") == 0) MPI_Send(values, 1, MPI_INT, 9, 0, MPI_COMM_WORLD);
+        /* The number is right for the one leader, and not for the other. */
+        if (strcmp(how, "leader") == 0) {
+            MPI_Comm both;
+            MPI_Intercomm_create(MPI_COMM_WORLD, 1, MPI_COMM_SELF, 1, 0, &both);
+        }
         if (strcmp(how, "own") == 0) {
             int code;
             MPI_Add_error_code(MPI_ERR_OTHER, &code);

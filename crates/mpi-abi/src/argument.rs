@@ -42,8 +42,9 @@ fn kinds(class: Class) -> &'static [&'static str] {
         Class::Group => &["group"],
         Class::Op => &["op"],
         Class::Dims => &["dim", "direction"],
-        // Of who receives, in the call or by the request that it waits for.
-        Class::Truncate => &["recvcount", "target_count", "count", "request"],
+        // Of who receives, in the call or by the request that it waits for: who waits for several
+        // has a count, too, which is that of the requests.
+        Class::Truncate => &["recvcount", "target_count", "array_of_requests", "count", "request"],
         Class::BadFile | Class::NoSuchFile | Class::FileExists | Class::FileInUse => &["filename"],
         Class::Access | Class::ReadOnly | Class::NoSpace | Class::Quota | Class::Io => {
             &["filename", "fh"]
@@ -92,32 +93,46 @@ pub fn wrong(names: &[&'static str], passed: &[Passed], error: &Error) -> String
         return format!(" (argument {name}[{element}])");
     }
     let kind = if let About::Kind(kind) = error.about { kind } else { error.class };
-    match found(&all, error).map_or_else(|| of_kind(&all, kind), |name| vec![name])[..] {
+    let mut about = found(&all, error);
+    if about.is_empty() {
+        about = of_kind(&all, kind);
+    }
+    match about[..] {
         [name] => format!(" (argument {name})"),
         [one, other] => format!(" (argument {one} or {other})"),
         _ => String::new(),
     }
 }
 
-/// The one that the error says it is about.
-fn found(all: &[Argument], error: &Error) -> Option<&'static str> {
+/// The one that the error says it is about; more where the same was passed for others, of which
+/// nobody knows here whether it is right.
+fn found(all: &[Argument], error: &Error) -> Vec<&'static str> {
     let kinds = kinds(error.class);
-    let is_of_kind = |it: &&Argument| kinds.iter().any(|kind| is_of(it.0, kind));
+    let is_of_kind = |it: &Argument| kinds.iter().any(|kind| is_of(it.0, kind));
     // How many there are of something goes by many names.
     let is_any = matches!(error.class, Class::Arg | Class::Count | Class::Other);
-    let first = |is_it: &dyn Fn(&Argument) -> bool| {
-        let of_kind = all.iter().filter(is_of_kind).find(|it| is_it(it));
-        of_kind.or_else(|| all.iter().find(|it| is_any && is_it(it)))
+    let those = |is_it: &dyn Fn(&Argument) -> bool| -> Vec<&'static str> {
+        all.iter().filter(|it| is_it(it)).map(|it| it.0).collect()
     };
-    let found = match error.about {
-        About::Argument(name) => {
-            all.iter().find(|it| it.0 == name).or_else(|| all.iter().find(|it| is_of(it.0, name)))
+    // The closest first: others only where there are none of it.
+    let closest = |is_close: &dyn Fn(&Argument) -> bool, is_it: &dyn Fn(&Argument) -> bool| {
+        let close = those(&|it| is_close(it) && is_it(it));
+        if close.is_empty() { those(is_it) } else { close }
+    };
+    let alike = |is_it: &dyn Fn(&Argument) -> bool| {
+        let mut found = closest(&is_of_kind, &|it| (is_any || is_of_kind(it)) && is_it(it));
+        // To be null is right for statuses: they are ignored.
+        if found.len() > 1 {
+            found.retain(|name| !name.contains("status"));
         }
-        About::Value(value) => first(&|it| it.1 == Passed::Value(value)),
-        About::Address(at) => first(&|it| it.1.is_address(at)),
-        About::Element(..) | About::Kind(_) | About::Class => None,
+        found
     };
-    found.map(|(name, _)| *name)
+    match error.about {
+        About::Argument(name) => closest(&|it| it.0 == name, &|it| is_of(it.0, name)),
+        About::Value(value) => alike(&|it| it.1 == Passed::Value(value)),
+        About::Address(at) => alike(&|it| it.1.is_address(at)),
+        About::Element(..) | About::Kind(_) | About::Class => Vec::new(),
+    }
 }
 
 /// Those that an error of a class can be about.
@@ -173,5 +188,34 @@ mod tests {
         assert_eq!(told(Class::Arg, About::Argument("assert")), "");
         let other = wrong(&["status"], &[Other], &Error::from(Class::Arg).about(About::Address(0)));
         assert_eq!(other, "");
+    }
+
+    #[test]
+    fn a_right_argument_is_not_named_alone_because_the_same_was_passed_for_a_wrong_one() {
+        let names = ["sendbuf", "sendtype", "recvbuf", "recvtype"];
+        let told = |sendtype, recvtype, about| {
+            let passed = [Address(0), Value(sendtype), Place(0), Value(recvtype)];
+            let class = if let About::Value(_) = about { Class::Type } else { Class::Buffer };
+            wrong(&names, &passed, &Error::from(class).about(about))
+        };
+        assert_eq!(told(7, 7, About::Value(7)), " (argument sendtype or recvtype)");
+        assert_eq!(told(3, 7, About::Value(7)), " (argument recvtype)");
+        assert_eq!(told(3, 7, About::Address(0)), " (argument sendbuf or recvbuf)");
+        assert_eq!(told(3, 7, About::Argument("recvbuf")), " (argument recvbuf)");
+        let lists = [Address(0); 3];
+        let null = Error::from(Class::Arg).about(About::Address(0));
+        assert_eq!(wrong(&["sources", "degrees", "destinations"], &lists, &null), "");
+        let ignored = wrong(&["requests", "array_of_statuses"], &lists[..2], &null);
+        assert_eq!(ignored, " (argument requests)");
+    }
+
+    #[test]
+    fn a_message_too_long_for_one_of_several_requests_is_not_about_their_count() {
+        let error = Error::from(Class::Truncate);
+        let told = |names: &[&'static str]| wrong(names, &[Value(2), Address(8)], &error);
+        assert_eq!(told(&["count", "array_of_requests"]), " (argument array_of_requests)");
+        assert_eq!(told(&["incount", "array_of_requests"]), " (argument array_of_requests)");
+        assert_eq!(told(&["count", "request"]), " (argument count)");
+        assert_eq!(wrong(&["request"], &[Place(8)], &error), " (argument request)");
     }
 }

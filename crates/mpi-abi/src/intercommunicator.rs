@@ -146,7 +146,8 @@ fn meet(comm: &Comm, peer: &Comm, other: u32, label: i32) -> Result<Vec<i32>> {
 /// A remote leader that a program names, which must be another process.
 fn leader_of(peer: &Comm, leader: c_int) -> Result<u32> {
     let own = world()?.rank;
-    peer.peer(leader)?.filter(|other| *other != own).ok_or_else(|| {
+    let other = peer.peer(leader).map_err(|it| it.of("remote_leader"))?;
+    other.filter(|other| *other != own).ok_or_else(|| {
         let what = format!("the remote leader {leader} is this process itself, or nobody");
         Error::new(Class::Rank, what).of("remote_leader")
     })
@@ -228,7 +229,7 @@ fn from_groups(
     (other, remote_leader): (MPI_Group, c_int),
     label: i32,
 ) -> Result<MPI_Comm> {
-    let leader = own.checked(leader)?;
+    let leader = own.checked(leader).map_err(|it| it.of("local_leader"))?;
     // The group talks in a communicator of its own, which goes again.
     let short_lived = from_group(own, label)?;
     if short_lived == MPI_COMM_NULL {
@@ -238,7 +239,8 @@ fn from_groups(
     let find = || {
         let other = group(other)?;
         apart(comm.inner.group(), &other)?;
-        meet(&comm, &all, other.world(other.checked(remote_leader)?), label)
+        let leader = other.checked(remote_leader).map_err(|it| it.of("remote_leader"))?;
+        meet(&comm, &all, other.world(leader), label)
     };
     let found = (comm.inner.rank() == leader).then(find);
     let made = join((&comm, leader), &all, found);

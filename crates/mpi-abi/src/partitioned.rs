@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use muster_message::Endpoint;
-use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::error::{About, Class, Error, Result};
 use muster_mpi::partitioned::{Channel, Channels, Route};
 
 use crate::abi::types::*;
@@ -80,8 +80,11 @@ fn insert(
     request.set(request::insert(comm, None, Some(Box::new(start))))
 }
 
-/// Says of partitions that they may be sent.
-fn ready(request: MPI_Request, mut which: impl Iterator<Item = Result<usize>>) -> Result<()> {
+/// Says of partitions that they may be sent. Each comes with the argument that it is of.
+fn ready(
+    request: MPI_Request,
+    mut which: impl Iterator<Item = (c_int, &'static str)>,
+) -> Result<()> {
     let channel = match request::active(request)? {
         Some(Active::Partitioned(channel)) => channel,
         Some(Active::Ended(_)) => return Ok(()),
@@ -92,7 +95,13 @@ fn ready(request: MPI_Request, mut which: impl Iterator<Item = Result<usize>>) -
         }
     };
     let state = &mut *world()?.process.state();
-    which.try_for_each(|part| state.channels.ready(&mut state.endpoint, channel, part?))?;
+    which.try_for_each(|(number, argument)| {
+        let ready = |part| state.channels.ready(&mut state.endpoint, channel, part);
+        part(number).and_then(ready).map_err(|it| match it.about {
+            About::Argument(PARTITION) => it.of(argument),
+            _ => it,
+        })
+    })?;
     // Who says it in a loop waits for nothing, and others wait for this.
     state.progress()?;
     Ok(())
@@ -102,10 +111,13 @@ fn other() -> Error {
     Error::new(Class::Request, "the request is not one of a partitioned message")
 }
 
+/// What the standard calls a partition, where there is one.
+const PARTITION: &str = "partition";
+
 /// A partition's number.
 fn part(number: c_int) -> Result<usize> {
     usize::try_from(number).map_err(|_| {
-        Error::new(Class::Arg, format!("there is no partition {number}")).of("partition")
+        Error::new(Class::Arg, format!("there is no partition {number}")).of(PARTITION)
     })
 }
 
@@ -151,17 +163,20 @@ both! {
 export! {
     /// Says of a partition that it may be sent.
     fn MPI_Pready(partition: c_int, request: MPI_Request) {
-        ready(request, std::iter::once(part(partition)))
+        ready(request, std::iter::once((partition, PARTITION)))
     }
 
     /// The same of all from the first to the last.
     fn MPI_Pready_range(low: c_int, high: c_int, request: MPI_Request) {
-        ready(request, (low..=high).map(part))
+        // All behind the first are there because the range goes so far.
+        let end = |number| if number == low { "partition_low" } else { "partition_high" };
+        ready(request, (low..=high).map(|number| (number, end(number))))
     }
 
     /// The same of several.
     fn MPI_Pready_list(length: c_int, list: Array<c_int>, request: MPI_Request) {
-        ready(request, list.slice(count(length)?)?.iter().map(|number| part(*number)))
+        let list = list.slice(count(length)?)?;
+        ready(request, list.iter().map(|number| (*number, "array_of_partitions")))
     }
 
     /// Whether a partition has come. All have of a request that is not active.

@@ -360,7 +360,9 @@ fn operands(
     (count, room): (impl Number, impl Number),
     datatype: MPI_Datatype,
 ) -> Result<(Elements, Elements)> {
-    let into_all = plain(into, room, datatype)?;
+    // The same may be passed for the other buffer, where it is right.
+    let of_into = |it: Error| if it.class == Class::Buffer { it.of("recvbuf") } else { it };
+    let into_all = plain(into, room, datatype).map_err(of_into)?;
     match unless_in_place(comm, from, count, datatype)? {
         Some(from) => {
             apart(&from, &into_all)?;
