@@ -331,9 +331,10 @@ fn the_door_says_where_it_is_while_it_moves_and_stays_where_another_cannot_be_op
     // Who comes in by the door asks what there is, again and again, while it moves.
     let circle = Circle::of(&Identity::load(std::path::Path::new(&key)).unwrap());
     let is_over = Arc::new(AtomicBool::new(false));
-    let (over, at) = (is_over.clone(), first.parse().unwrap());
+    let over = is_over.clone();
+    // It is in before the door moves: who comes at that moment may be turned away.
+    let client = circle.connect("test", &first.parse().unwrap(), Options::default()).unwrap();
     let asking = std::thread::spawn(move || {
-        let client = circle.connect("test", &at, Options::default()).unwrap();
         while !over.load(Ordering::Relaxed) && client.read("/images/status").is_ok() {}
     });
     for _ in 0..20 {
