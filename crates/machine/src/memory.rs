@@ -103,6 +103,9 @@ pub const PERIOD: Duration = Duration::from_millis(200);
 /// machine that has anything to do.
 const LATENESS: Duration = Duration::from_secs(1);
 
+/// And by so many strobes.
+pub const LATE: u64 = 5;
+
 /// A strobe's number has the term of its manager above these bits, so that the next one's are
 /// larger: in 300 us each there are as many in ten years.
 const TERM_SHIFT: u32 = 40;
@@ -266,7 +269,7 @@ impl Memory {
         self.member.beats().expect("daemons have one")
     }
 
-    /// For a manager: who is late, with the last strobe that each has seen.
+    /// For a manager: who is late, with the last strobe that each is known to have seen, or 0.
     ///
     /// # Errors
     /// As [`Member::late`].
@@ -423,7 +426,7 @@ fn beat(me: NodeId, term: u32) -> heartbeat::Config {
         arity,
         period: PERIOD,
         report_every: 1,
-        late: 5,
+        late: LATE,
         lateness: LATENESS,
         ..config
     }

@@ -78,12 +78,9 @@ impl Children {
         let mut all = Report { sequence, since: sequence, ..Report::default() };
         for (node, child) in &self.children {
             let Report { sequence: seen, since, behind, truncated } = &child.report;
-            let mut seen = seen;
             let why = if child.is_lost {
                 Why::Lost
             } else if (*seen).max(child.since) + allowed < sequence {
-                // One that has never reported here has seen more than nothing.
-                seen = seen.max(&child.since);
                 Why::Late
             } else if *seen < child.since {
                 Why::New

@@ -5,7 +5,7 @@
 //! stopped, and that is said of it; it gets jobs as before.
 
 use super::Manager;
-use crate::memory::{Memory, PERIOD, id_of, name_of, read_period};
+use crate::memory::{LATE, Memory, PERIOD, id_of, name_of, read_period};
 use muster_base::span;
 use muster_fabric::heartbeat::{MEMBERS, Notice, Request};
 use muster_fabric::{self as fabric, Deadline};
@@ -72,8 +72,10 @@ impl Marks {
         }
     }
 
-    /// How far one is behind who has seen that strobe last, or, if it is long ago, at least is.
+    /// How far one is behind who has seen that strobe last, or, if it is long ago, at least is. Who
+    /// has come and not reported any is as far behind as makes one late, at least.
     fn behind(&self, seen: u64, now: Instant) -> Behind {
+        let seen = if seen == 0 { self.last.saturating_sub(LATE) } else { seen };
         let missed = self.made.iter().find(|(strobe, _)| *strobe > seen);
         let since = missed.or(self.made.back()).map_or(Duration::ZERO, |(_, when)| now - *when);
         (self.last.saturating_sub(seen), since)
@@ -173,6 +175,7 @@ mod tests {
         assert_eq!(marks.behind(12, ms(1000)), (3, Duration::from_millis(600)));
         assert_eq!(marks.behind(11, ms(1000)), (4, Duration::from_millis(800)));
         assert_eq!(marks.behind(15, ms(1000)), (0, Duration::from_millis(400)));
+        assert_eq!(marks.behind(0, ms(1000)), (LATE, Duration::from_millis(1000)));
         for strobe in 16..10_000 {
             marks.note(strobe, ms(100 * strobe));
         }
