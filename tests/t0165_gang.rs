@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -147,9 +148,9 @@ impl Gang {
     /// Directories of jobs' control groups, wherever they are.
     fn group(&self, job: u32) -> Option<PathBuf> {
         let own = fs::read_to_string(self.cluster.directory().join("cgroup")).ok()?;
-        let inode = fs::metadata(self.cluster.directory()).unwrap();
-        let inode = std::os::unix::fs::MetadataExt::ino(&inode);
-        Some(PathBuf::from(own).join(format!("muster-default-{inode:x}-jobs/j{job}")))
+        let directory = fs::metadata(self.cluster.directory()).unwrap();
+        let (device, inode) = (directory.dev(), directory.ino());
+        Some(PathBuf::from(own).join(format!("muster-default-{device:x}-{inode:x}-jobs/j{job}")))
     }
 
     /// Whether processes are stopped by what they cannot undo.

@@ -230,10 +230,11 @@ impl Directory {
     }
 
     /// The name of node `node`'s control groups: another cluster's are called otherwise, one of
-    /// the same name in another runtime directory included.
+    /// the same name in another runtime directory included, and one in another container that sees
+    /// the same groups: there the inode may be the same, but not the file system.
     pub fn group(&self, node: &str) -> String {
-        let inode = rustix::fs::fstat(&self.file).map_or(0, |stat| stat.st_ino);
-        format!("{}-{inode:x}-{node}", self.name)
+        let own = rustix::fs::fstat(&self.file).map_or((0, 0), |stat| (stat.st_dev, stat.st_ino));
+        format!("{}-{:x}-{:x}-{node}", self.name, own.0, own.1)
     }
 
     /// Whether the directory still has its name.

@@ -361,6 +361,9 @@ fn unescape(text: &str) -> PathBuf {
     PathBuf::from(plain)
 }
 
+/// How many processes of the same number may probe at the same time.
+const PROBES_MAX: usize = 1000;
+
 /// Makes a group and removes it: nothing less tells whether that is allowed.
 fn probe(own: &Path) -> Result<(), Unavailable> {
     let refused =
@@ -370,10 +373,19 @@ fn probe(own: &Path) -> Result<(), Unavailable> {
     if let Err(error) = accessat(CWD, &procs, Access::WRITE_OK, AtFlags::EACCESS) {
         return refused(&procs, error.into());
     }
-    let path = own.join(format!("muster-probe-{}", std::process::id()));
-    if let Err(error) = fs::create_dir(&path) {
-        return refused(&path, error);
-    }
+    // A name may be taken: by one of the same number in another container with the same groups,
+    // or by one that was killed here.
+    let mut names = (0..PROBES_MAX).map(|n| format!("muster-probe-{}-{n}", std::process::id()));
+    let path = loop {
+        let Some(name) = names.next() else {
+            return Err(Unavailable(format!("{}: {PROBES_MAX} probes are left", own.display())));
+        };
+        match fs::create_dir(own.join(&name)) {
+            Ok(()) => break own.join(name),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return refused(&own.join(name), error),
+        }
+    };
     let kind = fs::read_to_string(path.join("cgroup.type"));
     let removed = fs::remove_dir(&path);
     match (kind, removed) {
@@ -414,6 +426,19 @@ mod tests {
         let error = hybrid("3:cpu:/\n").unwrap_err();
         assert_eq!(error, "this process is in no cgroup2 group");
         assert!(at("nonsense\n - cgroup2\n", "0::/\n").is_err());
+    }
+
+    /// As in two containers that see the same groups.
+    #[test]
+    fn a_probe_of_another_process_of_the_same_number_is_no_refusal() {
+        let Ok(hierarchy) = Hierarchy::detect() else {
+            return;
+        };
+        let other = hierarchy.path().join(format!("muster-probe-{}-0", std::process::id()));
+        fs::create_dir(&other).unwrap();
+        let found = Hierarchy::detect();
+        fs::remove_dir(&other).unwrap();
+        assert_eq!(found.unwrap().path(), hierarchy.path());
     }
 
     #[test]

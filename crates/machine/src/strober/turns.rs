@@ -14,6 +14,7 @@ use super::hands::Hands;
 use super::lending::{Lending, Seen};
 use super::place::Place;
 use super::rotation::{Nanos, Rotation};
+use super::sleepers::Sleepers;
 use super::{Phase, Table, sys};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -78,7 +79,9 @@ impl Turns {
             })?;
         }
         if turns.looks.is_some() {
-            turns.begin("looks".into(), None, is_real_time, move |turns| turns.look(&place))?;
+            turns.begin("looks".into(), None, is_real_time, move |turns| {
+                turns.look(Sleepers::at(place))
+            })?;
         }
         Ok(turns)
     }
@@ -209,7 +212,7 @@ impl Turns {
 
     /// What the thread does that looks who sleeps. It does not hold up who begins a turn: nothing
     /// is locked while it looks.
-    fn look(&self, place: &Place) -> io::Result<Infallible> {
+    fn look(&self, mut sleepers: Sleepers) -> io::Result<Infallible> {
         let Some(timer) = &self.looks else { return Err(io::ErrorKind::NotFound.into()) };
         loop {
             match poll(&mut [PollFd::new(timer, PollFlags::IN)], None) {
@@ -219,17 +222,20 @@ impl Turns {
             let asked = self.lock().asks();
             if let Some(asked) = asked {
                 let begun = spent();
-                let owners = place.look(&asked.owners);
+                let owners = sleepers.look(&asked.owners);
                 let last = asked.last.filter(|_| owners != Seen::Awake);
                 let last = last.map_or(Seen::Awake, |jobs| {
                     // Who is real-time is killed if he does not sleep for long.
                     thread::sleep(BREATH);
-                    place.look(&jobs)
+                    sleepers.look(&jobs)
                 });
                 self.lock().see((asked.turn, asked.stamp), spent() - begun, (owners, last));
             }
             let state = self.lock();
             let next = state.lending.next(&state.rotation, now());
+            if next.is_none() {
+                sleepers.forget();
+            }
             set_timer(timer, next.unwrap_or(0))?;
         }
     }
