@@ -372,6 +372,11 @@ impl Memory {
         self.letters.take()
     }
 
+    /// The next letter, if there is one now.
+    pub fn next_there(&self) -> Option<Vec<u8>> {
+        self.letters.lock().letters.pop_front()
+    }
+
     /// No letter is taken any more.
     pub fn close(&self) {
         self.letters.close();

@@ -42,7 +42,7 @@ impl Job {
         // Where that cannot be written down, the job has failed, with the same words.
         let at = Some(super::now());
         let record = Record::Again { job: self.id, attempt, why: why.clone(), at };
-        if manager.record(&record).is_err() {
+        if manager.record(&[record]).is_err() {
             return false;
         }
         let Some(next) = self.another(attempt, &why) else { return false };

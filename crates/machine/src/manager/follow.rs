@@ -151,7 +151,7 @@ fn close(job: &Arc<Job>, rank: usize, hold: Hold, session: u32) {
         let ctl = hold.ctl.clone();
         if let Some(manager) = job.manager.upgrade() {
             // The next manager cannot ask any more. A full disk costs what is known of its use.
-            let _ = manager.record(&Record::Closed { job: job.attempt, rank, usage });
+            let _ = manager.record(&[Record::Closed { job: job.attempt, rank, usage }]);
         }
         // Told only when it is done: who restarts the manager must find no session of a job that
         // the journal calls done. If the node is gone, so is the session.

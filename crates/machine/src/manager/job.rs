@@ -318,11 +318,19 @@ impl Job {
         if actions.is_empty() {
             return;
         }
-        let holds: Vec<(usize, Hold)> = {
-            let held = |(rank, hold): (usize, &Option<Hold>)| Some((rank, hold.clone()?));
-            state.holds.iter().enumerate().filter_map(held).collect()
-        };
-        let (ranks, nodes) = alone(&state);
+        // Of a thousand ranks each ends once: that is not to cost a look at all of them.
+        let (mut ended, mut all) = (Vec::new(), false);
+        for action in &actions {
+            match action {
+                Action::EndRank(rank) => ended.push(*rank),
+                Action::Grace => {}
+                Action::Signal(_) | Action::EndAll | Action::Finish => all = true,
+            }
+        }
+        let ranks = if all { (0..state.holds.len()).collect() } else { ended };
+        let held = |rank: usize| Some((rank, state.holds.get(rank)?.clone()?));
+        let holds: Vec<(usize, Hold)> = ranks.into_iter().filter_map(held).collect();
+        let (ranks, nodes) = if all { alone(&state) } else { (Vec::new(), Nodes::none()) };
         let mut state = state;
         state.killing |= actions.contains(&Action::EndAll);
         let grace = state.spec.as_ref().map_or(5000, |spec| spec.grace_ms);
@@ -404,7 +412,7 @@ impl Job {
     fn note_cause(&self, cause: Option<(End, u8, String)>) {
         if let (Some((end, exit, why)), Some(manager)) = (cause, self.manager.upgrade()) {
             // A full disk costs the reason, if the manager is killed as well.
-            let _ = manager.record(&Record::Ending { job: self.attempt, end, exit, why });
+            let _ = manager.record(&[Record::Ending { job: self.attempt, end, exit, why }]);
         }
     }
 
@@ -486,7 +494,7 @@ impl Job {
         if let Some(manager) = self.manager.upgrade() {
             // A full disk costs the memory of this job, nothing else.
             let _ = manager.history.add(&status);
-            let _ = manager.record(&Record::Done { status: Box::new(status.clone()) });
+            let _ = manager.record(&[Record::Done { status: Box::new(status.clone()) }]);
             manager.event(json!({
                 "event": "job done", "job": self.id, "exit": status.exit, "end": status.end,
                 "why": status.why,
@@ -531,7 +539,7 @@ impl Job {
         let up = super::uptime();
         // First: what comes of it may end the job at once.
         if let Some(manager) = self.manager.upgrade() {
-            let _ = manager.record(&Record::Started { job: self.attempt, at, up, stamps });
+            let _ = manager.record(&[Record::Started { job: self.attempt, at, up, stamps }]);
             manager.event(json!({"event": "job started", "job": self.id}));
         }
         self.limit(limit, up);
@@ -647,32 +655,6 @@ impl Job {
         self.act(state, actions);
     }
 
-    /// A rank's program has ended. If nobody waits for that any more, it is not told: who waits for
-    /// a rank waits for that of the next attempt by then.
-    pub(super) fn exited(self: &Arc<Job>, rank: usize, raw: i32) {
-        if !self.state().is_awaited(rank) {
-            return;
-        }
-        if let Some(manager) = self.manager.upgrade() {
-            let _ = manager.record(&Record::Exited { job: self.attempt, rank, status: raw });
-        }
-        self.has_exited(rank, raw);
-    }
-
-    /// The same, when the journal has it already.
-    pub(super) fn has_exited(self: &Arc<Job>, rank: usize, raw: i32) {
-        if !self.state().is_awaited(rank) {
-            return;
-        }
-        if let Some(placed) = self.placed.get() {
-            placed.waits[rank].set(raw.to_string());
-            placed.log.rank_ended(rank);
-        }
-        let mut state = self.state();
-        let actions = state.progress.rank_exited(rank, raw);
-        self.act(state, actions);
-    }
-
     /// A rank is gone.
     pub(super) fn rank_lost(self: &Arc<Job>, rank: usize, why: &str) {
         let mut state = self.state();
@@ -709,7 +691,7 @@ impl Job {
     pub(super) fn detach(&self) {
         self.needs_nobody();
         if let Some(manager) = self.manager.upgrade() {
-            let _ = manager.record(&Record::Detached { job: self.id });
+            let _ = manager.record(&[Record::Detached { job: self.id }]);
         }
     }
 

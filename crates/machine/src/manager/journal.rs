@@ -214,14 +214,17 @@ impl Journal {
         self.open.lock().expect("no holder panics")
     }
 
-    /// Appends a record.
+    /// Appends records, all or none.
     ///
     /// # Errors
     /// When the disk is full.
-    pub fn write(&self, record: &Record) -> io::Result<()> {
-        let mut line = serde_json::to_vec(record).map_err(io::Error::other)?;
-        line.push(b'\n');
-        self.locked().write(&line)
+    pub fn write(&self, records: &[Record]) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for record in records {
+            serde_json::to_writer(&mut lines, record)?;
+            lines.push(b'\n');
+        }
+        self.locked().write(&lines)
     }
 
     /// Keeps the records of some jobs only, in a file that takes the other's place when it is
@@ -256,20 +259,20 @@ mod tests {
         let new = |job| Record::New { job, user: 0, at: 1.5, view: None };
         let (journal, old) = Journal::open(&path).unwrap();
         assert_eq!(old, []);
-        journal.write(&new(1)).unwrap();
+        journal.write(&[new(1)]).unwrap();
         fs::File::options().append(true).open(&path).unwrap().write_all(b"{\"new\":{").unwrap();
         let (journal, old) = Journal::open(&path).unwrap();
         assert_eq!(old, [new(1)]);
-        journal.write(&new(2)).unwrap();
+        journal.write(&[new(2)]).unwrap();
         // A disk that was full in the middle of a letter.
         fs::File::options().append(true).open(&path).unwrap().write_all(b"\xc3").unwrap();
         let (journal, old) = Journal::open(&path).unwrap();
         assert_eq!(old, [new(1), new(2)]);
-        journal.write(&new(3)).unwrap();
+        journal.write(&[new(3), new(5)]).unwrap();
         journal.keep(|job| job != 1).unwrap();
-        journal.write(&new(4)).unwrap();
+        journal.write(&[new(4)]).unwrap();
         let (_, old) = Journal::open(&path).unwrap();
-        assert_eq!(old, [new(2), new(3), new(4)]);
+        assert_eq!(old, [new(2), new(3), new(5), new(4)]);
         fs::remove_file(&path).unwrap();
     }
 }

@@ -79,7 +79,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     let sessions: Vec<u32> = placed.iter().map(|rank| rank.session).collect();
     let instances = placed.iter().map(|rank| rank.instance).collect();
     let record = Record::Placed { job: job.attempt, spec: Box::new(spec.clone()), ranks: placed };
-    manager.record(&record)?;
+    manager.record(&[record])?;
     if job.placed.get().is_none() {
         let log = JobLog::open(&manager.log_of(job.id), places.len())?;
         if spec.requeue > 0 {

@@ -124,9 +124,9 @@ impl JobLog {
         now.into_iter().for_each(|go| go());
     }
 
-    /// A rank's program has ended: what is left of its output comes, whoever takes it.
-    pub fn rank_ended(&self, rank: usize) {
-        self.free(|taken| taken.rank_ended(rank));
+    /// Programs of ranks have ended: what is left of their output comes, whoever takes it.
+    pub fn ranks_ended(&self, ranks: impl IntoIterator<Item = usize>) {
+        self.free(|taken| ranks.into_iter().for_each(|rank| taken.rank_ended(rank)));
     }
 
     /// The same of all ranks: they are being ended.

@@ -199,7 +199,7 @@ impl Manager {
         let user = rustix::process::geteuid().as_raw();
         let record =
             Record::New { job: id, user, at: now(), view: view.as_deref().map(Into::into) };
-        self.record(&record)?;
+        self.record(&[record])?;
         let birth = Birth { id, attempt: id, requeued: Vec::new(), submitted: now(), view };
         let job = Job::new(self, birth);
         jobs.table.insert(id, job.clone());
@@ -237,8 +237,8 @@ impl Manager {
     }
 
     /// Writes a record, before what it tells is acted upon.
-    fn record(&self, record: &Record) -> Result<()> {
-        self.journal.write(record).or_else(|error| {
+    fn record(&self, records: &[Record]) -> Result<()> {
+        self.journal.write(records).or_else(|error| {
             let Error { errno, text } = Error::from(error);
             fail(errno, format!("the manager cannot write its journal: {text}  [E310]"))
         })

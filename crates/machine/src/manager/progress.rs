@@ -66,6 +66,8 @@ pub struct Progress {
     phase: Phase,
     ranks: Vec<RankStatus>,
     closed: Vec<bool>,
+    /// How many are not closed.
+    open: usize,
     bears: Bears,
     /// The programs are being run: some may run already.
     executing: bool,
@@ -87,6 +89,7 @@ impl Progress {
             phase: Phase::New,
             ranks: Vec::new(),
             closed: Vec::new(),
+            open: 0,
             bears: Bears::default(),
             executing: false,
             is_ordered: false,
@@ -160,7 +163,7 @@ impl Progress {
     pub fn placed(&mut self, places: Vec<Place>, sessions: Vec<u32>, bears: Bears) {
         (self.phase, self.is_ordered) = (Phase::Starting, false);
         self.bears = bears;
-        self.closed = vec![false; places.len()];
+        (self.closed, self.open) = (vec![false; places.len()], places.len());
         let each = |(rank, (place, session)): (usize, (Place, u32))| RankStatus {
             rank,
             node: place.node,
@@ -279,6 +282,7 @@ impl Progress {
     fn abandon(&mut self) -> Vec<Action> {
         self.phase = Phase::Ending;
         self.closed.fill(true);
+        self.open = 0;
         self.finish_if_closed()
     }
 
@@ -439,13 +443,13 @@ impl Progress {
         if std::mem::replace(&mut self.closed[rank], true) {
             return Vec::new();
         }
+        self.open -= 1;
         self.finish_if_closed()
     }
 
     fn finish_if_closed(&mut self) -> Vec<Action> {
-        let all = self.closed.iter().all(|closed| *closed);
         let is_finished = self.finishing || self.phase == Phase::Done;
-        if !all || is_finished || self.is_unplaced() {
+        if self.open > 0 || is_finished || self.is_unplaced() {
             return Vec::new();
         }
         self.finishing = true;
@@ -462,8 +466,8 @@ impl Progress {
 
     /// Takes a job up again that a manager before this one has placed.
     pub fn restore(ranks: Vec<RankStatus>, bears: Bears) -> Progress {
-        let closed = vec![false; ranks.len()];
-        Progress { phase: Phase::Running, ranks, closed, bears, ..Progress::new() }
+        let (closed, open) = (vec![false; ranks.len()], ranks.len());
+        Progress { phase: Phase::Running, ranks, closed, open, bears, ..Progress::new() }
     }
 }
 

@@ -172,7 +172,7 @@ impl Job {
         let mut state = self.state();
         let Some(spec) = state.spec.clone() else { return Err(launch::ended_by(&state)) };
         let at = Some(super::now());
-        manager.record(&Record::Queued { job: self.id, spec: Box::new(spec), at })?;
+        manager.record(&[Record::Queued { job: self.id, spec: Box::new(spec), at }])?;
         if !state.progress.queued() {
             return Err(launch::ended_by(&state));
         }

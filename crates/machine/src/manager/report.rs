@@ -5,14 +5,19 @@ use super::follow;
 use super::hold;
 use super::job::Job;
 use super::journal::Record;
+use super::log::JobLog;
 use super::spec::Phase;
 use crate::launch::{Report, What, exit_in};
 use crate::memory::{Memory, name_of};
 use crate::output::Output;
 use crate::usage::Usage;
 use muster_ninep::error::Errno;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::{Arc, Weak};
+
+/// Reports that are taken together at most, beside the first.
+const TOGETHER: usize = 255;
 
 /// Takes reports until there are no more.
 pub(super) fn listen(manager: &Arc<Manager>, memory: &Arc<Memory>) -> io::Result<()> {
@@ -24,12 +29,39 @@ pub(super) fn listen(manager: &Arc<Manager>, memory: &Arc<Memory>) -> io::Result
 fn take_all(manager: &Weak<Manager>, memory: &Memory) {
     while let Some(letter) = memory.next() {
         let Some(manager) = manager.upgrade() else { return };
-        match Report::read(&letter) {
-            Ok((report, output)) => manager.told(report, output),
-            Err(error) => {
-                let _ = writeln!(io::stderr(), "a node's report cannot be read: {error}");
+        // What came meanwhile is written down, and acted upon, together.
+        let others = std::iter::from_fn(|| memory.next_there()).take(TOGETHER);
+        let mut told = BTreeMap::new();
+        for letter in std::iter::once(letter).chain(others) {
+            match Report::read(&letter) {
+                Ok((report, output)) => sort(report, output, &mut told),
+                Err(error) => {
+                    let _ = writeln!(io::stderr(), "a node's report cannot be read: {error}");
+                }
             }
         }
+        for (job, heard) in told {
+            if let Some(job) = manager.attempt(job) {
+                job.heard(heard);
+            }
+        }
+    }
+}
+
+/// Takes a report apart, by job.
+fn sort(report: Report, mut output: &[u8], told: &mut BTreeMap<u32, Vec<Heard>>) {
+    for said in report.said {
+        let mut cut = |length: usize| {
+            let (part, rest) = output.split_at(length);
+            output = rest;
+            part.to_vec()
+        };
+        let output = match said.what {
+            What::Ended { stdout, stderr, .. } => [cut(stdout), cut(stderr)],
+            _ => Default::default(),
+        };
+        let (rank, instance) = (said.rank, report.instance);
+        told.entry(said.job).or_default().push(Heard { rank, instance, what: said.what, output });
     }
 }
 
@@ -41,61 +73,56 @@ pub(super) struct Heard {
     output: [Vec<u8>; 2],
 }
 
-impl Manager {
-    fn told(self: &Arc<Manager>, report: Report, mut output: &[u8]) {
-        for said in report.said {
-            let mut cut = |length: usize| {
-                let (part, rest) = output.split_at(length);
-                output = rest;
-                part.to_vec()
-            };
-            let output = match said.what {
-                What::Ended { stdout, stderr, .. } => [cut(stdout), cut(stderr)],
-                _ => Default::default(),
-            };
-            let (rank, instance) = (said.rank, report.instance);
-            if let Some(job) = self.attempt(said.job) {
-                job.heard(Heard { rank, instance, what: said.what, output });
-            }
-        }
-    }
+/// A rank's program has ended.
+struct Ended {
+    rank: usize,
+    status: i32,
+    usage: Option<Usage>,
+    output: [Vec<u8>; 2],
 }
 
 impl Job {
-    /// A rank has said something. Before the job counts as started it is kept for then.
-    fn heard(self: &Arc<Job>, heard: Heard) {
+    /// Ranks have said something. Before the job counts as started it is kept for then.
+    fn heard(self: &Arc<Job>, heard: Vec<Heard>) {
+        let (mut lacking, mut news) = (Vec::new(), Vec::new());
         let mut state = self.state();
-        let rank = heard.rank;
-        let reads = state.spec.as_ref().is_some_and(|spec| spec.stdin.includes(rank));
-        // One that reads is waited for.
-        let is_awaited = reads && matches!(heard.what, What::Follow { .. });
-        if state.progress.phase() == Phase::Starting && !is_awaited {
-            state.early.push(heard);
-            return self.changed.notify_all();
-        }
-        if matches!(heard.what, What::Lacks { .. }) {
-            drop(state);
-            return self.lacks_late(rank);
-        }
-        // Not of a session before this one, nor twice, nor of one that is followed by now.
-        if state.instances.get(rank) != Some(&heard.instance) || !state.claim(rank) {
-            return;
+        for heard in heard {
+            let rank = heard.rank;
+            let reads = state.spec.as_ref().is_some_and(|spec| spec.stdin.includes(rank));
+            // One that reads is waited for.
+            let is_awaited = reads && matches!(heard.what, What::Follow { .. });
+            if state.progress.phase() == Phase::Starting && !is_awaited {
+                state.early.push(heard);
+            } else if matches!(heard.what, What::Lacks { .. }) {
+                lacking.push(rank);
+            } else if state.instances.get(rank) == Some(&heard.instance) && state.claim(rank) {
+                // Not of a session before this one, nor twice, nor of one that is followed by now.
+                news.push(heard);
+            }
         }
         drop(state);
-        match heard.what {
-            What::Lacks { .. } => {}
-            What::Failed { why } => self.failed_to_run(rank, &why),
-            What::Follow { pid } => self.begin_to_follow(rank, pid),
-            What::Ended { status, usage, .. } => {
-                self.has_ended(rank, status, Usage::parse(&usage), &heard.output);
+        self.changed.notify_all();
+        lacking.into_iter().for_each(|rank| self.lacks_late(rank));
+        let mut ended = Vec::new();
+        for Heard { rank, what, output, .. } in news {
+            match what {
+                What::Lacks { .. } => {}
+                What::Failed { why } => self.failed_to_run(rank, &why),
+                What::Follow { pid } => self.begin_to_follow(rank, pid),
+                What::Ended { status, usage, .. } => {
+                    ended.push(Ended { rank, status, usage: Usage::parse(&usage), output });
+                }
             }
+        }
+        if !ended.is_empty() {
+            self.have_ended(ended);
         }
     }
 
     /// What ranks have said while the job was being started.
     pub(super) fn hear_early(self: &Arc<Job>) {
         let early = std::mem::take(&mut self.state().early);
-        early.into_iter().for_each(|heard| self.heard(heard));
+        self.heard(early);
     }
 
     /// A node lacks parts of the job's files, and the job runs, or is being ended: nobody gives
@@ -118,7 +145,7 @@ impl Job {
         }
         if let Some(manager) = self.manager.upgrade() {
             let status = i32::from(exit) << 8;
-            let _ = manager.record(&Record::Exited { job: self.attempt, rank, status });
+            let _ = manager.record(&[Record::Exited { job: self.attempt, rank, status }]);
         }
         let mut state = self.state();
         let actions = state.progress.rank_failed(rank, exit, why);
@@ -176,30 +203,83 @@ impl Job {
         }
     }
 
-    fn has_ended(
-        self: &Arc<Job>,
-        rank: usize,
-        status: i32,
-        usage: Option<Usage>,
-        output: &[Vec<u8>; 2],
-    ) {
+    /// A rank's program has ended. If nobody waits for that any more, it is not told: who waits for
+    /// a rank waits for that of the next attempt by then.
+    pub(super) fn exited(self: &Arc<Job>, rank: usize, raw: i32) {
+        if self.state().is_awaited(rank) {
+            self.note_exits(&[(rank, raw)]);
+            self.has_exited(rank, raw);
+        }
+    }
+
+    /// The same, when the journal has it already.
+    pub(super) fn has_exited(self: &Arc<Job>, rank: usize, raw: i32) {
+        if !self.state().is_awaited(rank) {
+            return;
+        }
+        self.tell_exits(&[(rank, raw)]);
+        let mut state = self.state();
+        let actions = state.progress.rank_exited(rank, raw);
+        self.act(state, actions);
+    }
+
+    /// Writes down how programs of ranks have ended.
+    pub(super) fn note_exits(&self, exits: &[(usize, i32)]) {
+        let job = self.attempt;
+        let record = |&(rank, status): &(usize, i32)| Record::Exited { job, rank, status };
+        if let Some(manager) = self.manager.upgrade() {
+            let _ = manager.record(&exits.iter().map(record).collect::<Vec<_>>());
+        }
+    }
+
+    /// Tells it to who waits for these ranks, and reads them.
+    pub(super) fn tell_exits(&self, exits: &[(usize, i32)]) {
+        let Some(placed) = self.placed.get() else { return };
+        exits.iter().for_each(|(rank, raw)| placed.waits[*rank].set(raw.to_string()));
+        placed.log.ranks_ended(exits.iter().map(|(rank, _)| *rank));
+    }
+
+    /// Programs of ranks have ended, and all else of these is gone.
+    fn have_ended(self: &Arc<Job>, ended: Vec<Ended>) {
+        if let Some(placed) = self.placed.get() {
+            for Ended { rank, output, .. } in &ended {
+                self.take_output(&placed.log, *rank, output);
+            }
+            let streams = |one: &Ended| Output::BOTH.map(|stream| (one.rank, stream));
+            placed.log.end(ended.iter().flat_map(streams));
+        }
+        let exits: Vec<(usize, i32)> = {
+            let state = self.state();
+            let awaited = ended.iter().filter(|one| state.is_awaited(one.rank));
+            awaited.map(|one| (one.rank, one.status)).collect()
+        };
+        self.note_exits(&exits);
+        self.tell_exits(&exits);
+        let mut state = self.state();
+        let progress = &mut state.progress;
+        let mut actions = Vec::new();
+        for (rank, raw) in exits {
+            actions.extend(progress.rank_exited(rank, raw));
+        }
+        for Ended { rank, usage, .. } in ended {
+            progress.used(rank, usage);
+            actions.extend(progress.rank_closed(rank));
+        }
+        self.act(state, actions);
+    }
+
+    fn take_output(self: &Arc<Job>, log: &JobLog, rank: usize, output: &[Vec<u8>; 2]) {
         for (stream, bytes) in Output::BOTH.into_iter().zip(output) {
-            let Some(placed) = self.placed.get() else { continue };
+            if bytes.is_empty() {
+                continue;
+            }
             // A manager before this one may have some of it written down, and died over the rest.
-            let known = usize::try_from(placed.log.end_of(rank, stream)).unwrap_or(usize::MAX);
+            let known = usize::try_from(log.end_of(rank, stream)).unwrap_or(usize::MAX);
             if let Some(new @ [_, ..]) = bytes.get(known..) {
                 // What cannot be kept ends the job; how this rank has ended is known all the same.
                 self.wrote(rank, stream, new);
             }
         }
-        if let Some(placed) = self.placed.get() {
-            placed.log.end(Output::BOTH.map(|stream| (rank, stream)));
-        }
-        self.exited(rank, status);
-        let mut state = self.state();
-        state.progress.used(rank, usage);
-        let actions = state.progress.rank_closed(rank);
-        self.act(state, actions);
     }
 }
 

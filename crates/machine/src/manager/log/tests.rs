@@ -309,9 +309,9 @@ fn who_writes_more_than_is_taken_waits_until_it_is_or_nobody_takes_it() {
     log.append(0, Output::Stdout, &more.repeat(2)).unwrap();
     wait(&log);
     assert_eq!(went.load(Ordering::Relaxed), 2);
-    log.rank_ended(1);
+    log.ranks_ended([1]);
     assert_eq!(went.load(Ordering::Relaxed), 2, "that is another");
-    log.rank_ended(0);
+    log.ranks_ended([0]);
     assert_eq!(went.load(Ordering::Relaxed), 3, "its program has ended: this is the last of it");
     let next = log.again("n1 was lost").unwrap();
     wait(&next);
