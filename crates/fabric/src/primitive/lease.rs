@@ -2,10 +2,21 @@
 //! it. The promise counts from the moment at which the member *sent* what the master answered, by
 //! the member's clock; the master waits a lease and some slack from the moment at which it *heard*
 //! of the member, by its own. So the member stops first, though nobody compares clocks.
+//!
+//! **Combined.** A member asks its parent, which gathers what its children ask for an eighth of a
+//! beat, and asks for all of them in one message; the answer goes down the same way, each member
+//! taking its part. So the master hears a message of each child, not of each member. Whoever is
+//! answered asks again a beat later: those below one node ask at about the same time.
+//!
+//! A renewal on its way takes longer, and no more: it counts from when it was sent. Whom the last
+//! two of its own have brought nothing asks the master itself: a node between may have stopped, or
+//! be in another epoch. What a node that had stopped has gathered before is dropped, or others that
+//! have died meanwhile would live longer.
 
 use super::member::{Core, Standing};
-use super::message::Message;
+use super::message::{Message, Renewal};
 use crate::protocol::{NodeId, Time};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A member's lease and beat.
@@ -15,12 +26,14 @@ pub struct Lease {
     pub until: Option<Time>,
     /// The next tick.
     pub next_beat: Time,
+    /// What those below ask for, since the first of them did.
+    gathered: Option<(Time, BTreeMap<NodeId, u64>)>,
 }
 
 impl Lease {
     /// None.
     pub fn new(now: Time) -> Lease {
-        Lease { until: None, next_beat: now }
+        Lease { until: None, next_beat: now, gathered: None }
     }
 
     /// Whether it has not ended.
@@ -28,71 +41,150 @@ impl Lease {
         self.until.is_some_and(|until| now < until)
     }
 
-    /// It counts from this moment.
-    pub fn extend(&mut self, from: Time, lease: Duration) {
-        self.until = self.until.max(Some(from + lease));
+    /// It counts from this moment. Whether it ends later by that.
+    pub fn extend(&mut self, from: Time, lease: Duration) -> bool {
+        let before = self.until;
+        self.until = before.max(Some(from + lease));
+        self.until > before
     }
 
-    /// It is over.
+    /// It is over, and nobody asks for any by way of this node.
     pub fn end(&mut self) {
         self.until = None;
+        self.settle();
+    }
+
+    /// Another tree: what was gathered is for those of the last.
+    pub fn settle(&mut self) {
+        self.gathered = None;
     }
 }
 
 impl Core {
-    /// Asks for more time.
-    pub(super) fn send_renew(&mut self, now: Time) {
-        if !self.is_master() {
-            let renew = Message::Renew { epoch: self.epoch, stamp: now.0 };
-            self.send(self.config.master, &renew);
-        }
+    /// How long a node gathers what those below ask.
+    fn gathers(&self) -> Duration {
+        self.config.beat / 8
     }
 
-    /// At the master: a member asks for more time.
+    /// When something is to be done next.
+    pub(super) fn next_tick(&self) -> Time {
+        let since = self.lease.gathered.as_ref().map(|(since, _)| *since + self.gathers());
+        since.map_or(self.lease.next_beat, |due| due.min(self.lease.next_beat))
+    }
+
+    /// Asks for more time, for this node and for those below that have asked.
+    pub(super) fn send_renew(&mut self, now: Time) {
+        if self.is_master() {
+            return;
+        }
+        let gathered = self.lease.gathered.take();
+        let gathered = gathered.filter(|(since, _)| now - *since <= self.config.beat);
+        let own = Renewal { node: self.config.node, stamp: now.0 };
+        let below = gathered.into_iter().flat_map(|(_, below)| below);
+        let below = below.map(|(node, stamp)| Renewal { node, stamp });
+        let renewals = std::iter::once(own).chain(below).collect();
+        let above = self.place.parent.filter(|_| self.is_answered(now));
+        let to = above.unwrap_or(self.config.master);
+        self.send(to, &Message::Renew { epoch: self.epoch, renewals });
+    }
+
+    /// Whether one of the last two renewals has been granted.
+    fn is_answered(&self, now: Time) -> bool {
+        let age = |until: Time| now + self.config.lease - until;
+        let lately = |until: Time| age(until) < 2 * self.config.beat;
+        self.standing == Standing::Member && self.lease.until.is_some_and(lately)
+    }
+
+    /// Members ask for more time.
     pub(super) fn renew(
         &mut self,
         now: Time,
         from: NodeId,
         epoch: u64,
-        stamp: u64,
+        renewals: Vec<Renewal>,
     ) -> Result<(), &'static str> {
         let Some(sequencer) = self.sequencer.as_mut() else {
-            return Err("a renewal to a node that does not lead");
+            return self.gather_renewals(now, from, epoch, renewals);
         };
         if sequencer.collecting.is_some() || epoch > self.epoch {
             return Ok(());
         }
-        let mut answer = Message::Granted { epoch: self.epoch, stamp };
-        match sequencer.heard.get_mut(&from) {
-            // An earlier life of a node that has joined again.
-            Some(_) if sequencer.fresh.get(&from).is_some_and(|(since, _)| epoch < *since) => {
-                return Ok(());
-            }
-            Some(heard) => {
-                *heard = now;
-                sequencer.fresh.remove(&from);
-            }
-            None => {
-                answer = Message::Standing { epoch: self.epoch, incarnation: 0, member: false };
+        let mut granted = Vec::new();
+        for renewal in renewals {
+            // An earlier life of a node that has joined again is answered nothing.
+            let fresh = sequencer.fresh.get(&renewal.node);
+            let is_old = fresh.is_some_and(|(since, _)| epoch < *since);
+            match sequencer.heard.get_mut(&renewal.node) {
+                Some(heard) if !is_old => {
+                    *heard = now;
+                    sequencer.fresh.remove(&renewal.node);
+                    granted.push(renewal);
+                }
+                _ => {}
             }
         }
-        self.send(from, &answer);
+        if !sequencer.heard.contains_key(&from) {
+            // Others that are no members ask here themselves.
+            let standing = Message::Standing { epoch: self.epoch, incarnation: 0, member: false };
+            self.send(from, &standing);
+        }
+        if !granted.is_empty() {
+            self.send(from, &Message::Granted { epoch: self.epoch, renewals: granted });
+        }
         Ok(())
     }
 
-    /// More time, from when it was asked for. What is later than now an earlier life of this node
-    /// has asked for, whose clock was ahead of this one's.
+    /// A child asks, for itself and for those below it. In another epoch it may be none, and asks
+    /// the master when it is answered nothing.
+    fn gather_renewals(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        epoch: u64,
+        renewals: Vec<Renewal>,
+    ) -> Result<(), &'static str> {
+        if epoch != self.epoch || self.standing != Standing::Member {
+            return Ok(());
+        }
+        let branch = self.place.children.iter().find(|branch| branch.node == from);
+        let branch = branch.ok_or("a renewal to a node that is not above")?;
+        if !renewals.iter().all(|renewal| branch.holds(renewal.node)) {
+            return Err("a renewal for a node that is not below");
+        }
+        let (_, below) = self.lease.gathered.get_or_insert_with(|| (now, BTreeMap::new()));
+        below.extend(renewals.into_iter().map(|renewal| (renewal.node, renewal.stamp)));
+        Ok(())
+    }
+
+    /// More time, from when it was asked for, for this node and for those below. What is later than
+    /// now an earlier life of this node has asked for, whose clock was ahead of this one's.
     pub(super) fn granted(
         &mut self,
-        from: NodeId,
-        stamp: Time,
         now: Time,
+        from: NodeId,
+        renewals: &[Renewal],
     ) -> Result<(), &'static str> {
-        if from != self.config.master {
-            return Err("a lease from a node that does not lead");
+        let is_member = self.standing == Standing::Member;
+        if from != self.config.master && (self.place.parent != Some(from) || !is_member) {
+            // It was above in another epoch.
+            return Ok(());
         }
-        if self.standing != Standing::Outside(stamp) && stamp <= now {
-            self.lease.extend(stamp, self.config.lease);
+        let own = renewals.iter().find(|renewal| renewal.node == self.config.node);
+        let own = own.map(|renewal| Time(renewal.stamp)).filter(|stamp| *stamp <= now);
+        if let Some(stamp) = own.filter(|stamp| self.standing != Standing::Outside(*stamp))
+            && self.lease.extend(stamp, self.config.lease)
+            && is_member
+        {
+            // Those below ask a beat after this, and are waited for.
+            let below = if self.children.is_empty() { Duration::ZERO } else { self.gathers() };
+            self.lease.next_beat = now + self.config.beat + below;
+        }
+        for branch in self.place.children.clone().into_iter().filter(|_| is_member) {
+            let part = renewals.iter().filter(|renewal| branch.holds(renewal.node));
+            let renewals: Vec<Renewal> = part.copied().collect();
+            if !renewals.is_empty() {
+                self.send(branch.node, &Message::Granted { epoch: self.epoch, renewals });
+            }
         }
         Ok(())
     }

@@ -288,6 +288,7 @@ impl Core {
         self.children = vec![Link::default(); self.place.children.len()];
         self.asking = Link::default();
         self.telling.settle(self.place.children.len());
+        self.lease.settle();
     }
 
     pub(super) fn send(&mut self, to: NodeId, message: &Message) {
@@ -509,8 +510,8 @@ impl Protocol for Core {
             }
             Message::Taken { epoch, expected } => self.taken(from, epoch, expected),
             Message::Heard { epoch, expected } => self.heard(from, epoch, expected),
-            Message::Renew { epoch, stamp } => self.renew(now, from, epoch, stamp),
-            Message::Granted { stamp, .. } => self.granted(from, Time(stamp), now),
+            Message::Renew { epoch, renewals } => self.renew(now, from, epoch, renewals),
+            Message::Granted { renewals, .. } => self.granted(now, from, &renewals),
             Message::Join { epoch, incarnation } => self.join(from, epoch, incarnation),
             Message::Standing { epoch, incarnation, member } => {
                 self.told_standing(now, from, epoch, incarnation, member)
@@ -529,7 +530,7 @@ impl Protocol for Core {
     }
 
     fn tick(&mut self, now: Time) {
-        if now < self.lease.next_beat {
+        if now < self.next_tick() {
             return;
         }
         self.lease.next_beat = now + self.config.beat;
@@ -546,7 +547,7 @@ impl Protocol for Core {
     }
 
     fn alarm(&self) -> Option<Time> {
-        Some(self.lease.next_beat)
+        Some(self.next_tick())
     }
 
     fn outgoing(&mut self) -> Option<Outgoing> {

@@ -203,19 +203,19 @@ pub enum Message {
         /// The next one expected from the receiver.
         expected: u64,
     },
-    /// To the master: renew my lease. The stamp is the moment of sending, by the sender's clock.
+    /// To the parent, or the master: renew my lease, and these of others below.
     Renew {
         /// The sender's epoch.
         epoch: u64,
-        /// When it was sent.
-        stamp: u64,
+        /// Of whom, and since when.
+        renewals: Vec<Renewal>,
     },
-    /// From the master: the lease is good from the stamp on.
+    /// From the master, or the parent: these leases are good from when they were asked for.
     Granted {
-        /// The master's epoch.
+        /// The sender's epoch.
         epoch: u64,
-        /// What the member had sent.
-        stamp: u64,
+        /// Of whom, and what they had said.
+        renewals: Vec<Renewal>,
     },
     /// To the master: take me in, after this epoch.
     Join {
@@ -245,6 +245,15 @@ pub enum Message {
         /// What is known.
         account: Account,
     },
+}
+
+/// That a member asks for more time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Renewal {
+    /// The member.
+    pub node: NodeId,
+    /// When it asked, by its own clock.
+    pub stamp: u64,
 }
 
 /// What each kind of message is called, by its number.
@@ -298,11 +307,11 @@ impl Message {
             Message::Heard { epoch, expected } => {
                 to.u8(kind::HEARD).u64(*epoch).u64(*expected);
             }
-            Message::Renew { epoch, stamp } => {
-                to.u8(kind::RENEW).u64(*epoch).u64(*stamp);
+            Message::Renew { epoch, renewals } => {
+                to.u8(kind::RENEW).u64(*epoch).renewals(renewals);
             }
-            Message::Granted { epoch, stamp } => {
-                to.u8(kind::GRANTED).u64(*epoch).u64(*stamp);
+            Message::Granted { epoch, renewals } => {
+                to.u8(kind::GRANTED).u64(*epoch).renewals(renewals);
             }
             Message::Join { epoch, incarnation } => {
                 to.u8(kind::JOIN).u64(*epoch).u64(*incarnation);
@@ -348,8 +357,8 @@ impl Message {
             kind::FLUSH => Message::Flush { epoch, expected: from.u64()?, done: from.u64()? },
             kind::TAKEN => Message::Taken { epoch, expected: from.u64()? },
             kind::HEARD => Message::Heard { epoch, expected: from.u64()? },
-            kind::RENEW => Message::Renew { epoch, stamp: from.u64()? },
-            kind::GRANTED => Message::Granted { epoch, stamp: from.u64()? },
+            kind::RENEW => Message::Renew { epoch, renewals: from.renewals()? },
+            kind::GRANTED => Message::Granted { epoch, renewals: from.renewals()? },
             kind::JOIN => Message::Join { epoch, incarnation: from.u64()? },
             kind::STANDING => {
                 Message::Standing { epoch, incarnation: from.u64()?, member: from.bool()? }

@@ -1,5 +1,6 @@
 //! Small clusters of cores over a network that keeps order, message by message.
 
+use super::message::Renewal;
 use super::*;
 use crate::protocol::{NodeId, Outgoing, Payload, Protocol, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -25,7 +26,13 @@ fn config(node: u32) -> Config {
 
 impl Cluster {
     fn new(nodes: u32) -> Cluster {
+        Cluster::wide(nodes, 2)
+    }
+
+    /// With a tree that is so wide.
+    fn wide(nodes: u32, arity: usize) -> Cluster {
         let members = Nodes::range(0..=nodes - 1);
+        let config = |node| Config { arity, ..config(node) };
         let core = |node| (node, Core::member(config(node), members.clone(), Time(0)));
         let mut cluster = Cluster {
             cores: (0..nodes).map(core).collect(),
@@ -73,6 +80,33 @@ impl Cluster {
             }
         }
         self.settle();
+    }
+
+    /// Time passes, and every node but those that are cut off does what it is time for. Returns how
+    /// many messages the master was sent in each beat.
+    fn pass(&mut self, beats: usize, is_so: impl Fn(&Cluster) -> bool) -> Vec<usize> {
+        let mut count = vec![];
+        for _ in 0..beats {
+            let (begin, until) = (self.to_master, self.now + Duration::from_millis(250));
+            loop {
+                self.settle();
+                assert!(is_so(self), "at {:?}", self.now);
+                let there = self.cores.iter().filter(|(node, _)| !self.cut.contains(node));
+                let next = there.filter_map(|(_, core)| core.alarm()).min().expect("they beat");
+                if next > until {
+                    break;
+                }
+                self.now = self.now.max(next);
+                for (node, core) in &mut self.cores {
+                    if !self.cut.contains(node) {
+                        core.tick(self.now);
+                    }
+                }
+            }
+            self.now = until;
+            count.push(self.to_master - begin);
+        }
+        count
     }
 
     fn request(&mut self, node: u32, request: Request) {
@@ -270,6 +304,87 @@ fn a_master_that_is_restarted_with_lower_numbers_is_heard() {
     assert_eq!(cluster.outcomes(0).last(), Some(&(9, Outcome::Committed)));
 }
 
+/// Each of two hundred sent the master a message of its own in each beat.
+#[test]
+fn renewals_go_up_the_tree_together_and_everybody_has_its_lease() {
+    let mut cluster = Cluster::wide(200, 6);
+    let all_current =
+        |cluster: &Cluster| cluster.cores.values().all(|core| core.is_current(cluster.now));
+    // They begin at different times.
+    for (node, core) in &mut cluster.cores {
+        core.lease.next_beat = cluster.now + Duration::from_millis(u64::from(*node * 7 % 250));
+    }
+    cluster.pass(12, all_current);
+    let sent = cluster.pass(40, all_current);
+    // A child asks when it is time to, and when those below it have; each time it also says what
+    // it has.
+    assert!(sent.iter().sum::<usize>() <= 40 * 6 * 6, "{sent:?}");
+}
+
+#[test]
+fn those_below_a_node_that_stands_still_ask_the_master_themselves() {
+    let mut cluster = Cluster::wide(60, 3);
+    cluster.pass(8, |_| true);
+    // A child of the master, with a third of all below it.
+    let still = cluster.cores[&0].place.children[1].node.0;
+    assert!(cluster.cores[&still].place.children.len() == 3);
+    cluster.cut = vec![still];
+    let others_current = |cluster: &Cluster| {
+        let mut others = cluster.cores.iter().filter(|(node, _)| **node != still);
+        others.all(|(_, core)| core.is_current(cluster.now))
+    };
+    cluster.pass(30, others_current);
+    assert!(!cluster.cores[&0].epoch().1.contains(NodeId(still)), "it was removed");
+    assert_eq!(cluster.cores[&0].epoch().1.len(), 59);
+    assert!(!cluster.cores[&still].is_current(cluster.now));
+    cluster.cut = vec![];
+    cluster.pass(12, others_current);
+    assert_eq!(cluster.cores[&0].epoch().1.len(), 60, "it is back");
+}
+
+/// Somebody below it may have died long ago.
+#[test]
+fn what_a_node_has_gathered_before_it_stood_still_is_not_passed_on() {
+    let mut cluster = Cluster::wide(12, 2);
+    cluster.pass(8, |_| true);
+    let node = cluster.cores[&0].place.children[0].node;
+    let (now, beat) = (cluster.now, Duration::from_millis(250));
+    let core = cluster.cores.get_mut(&node.0).expect("it is there");
+    let child = core.place.children[0].node;
+    let asked = |after: Duration, core: &Core| {
+        let mut core = core.clone();
+        let renewals = vec![Renewal { node: child, stamp: now.0 }];
+        let (head, body) = Message::Renew { epoch: core.epoch().0, renewals }.encode();
+        core.receive(now, child, &head, body).expect("a renewal");
+        core.tick(now + after);
+        let sent = std::iter::from_fn(|| core.outgoing());
+        let said = sent.map(|out| Message::decode(&out.head, out.body).expect("a message"));
+        let renewals = |message| match message {
+            Message::Renew { renewals, .. } => Some(renewals),
+            _ => None,
+        };
+        let said: Vec<Vec<Renewal>> = said.filter_map(renewals).collect();
+        said.into_iter().flatten().map(|renewal| renewal.node).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(beat, core), [node, child]);
+    assert_eq!(asked(beat + Duration::from_nanos(1), core), [node]);
+}
+
+#[test]
+fn who_asks_in_anothers_name_or_where_it_is_not_below_is_refused() {
+    let mut cluster = Cluster::wide(12, 2);
+    cluster.pass(2, |_| true);
+    let [first, second] = [0, 1].map(|at| cluster.cores[&0].place.children[at].node);
+    let (now, stamp) = (cluster.now, cluster.now.0);
+    let core = cluster.cores.get_mut(&first.0).expect("it is there");
+    let child = core.place.children[0].node;
+    for (from, node) in [(second, second), (child, second), (child, first)] {
+        let renewals = vec![Renewal { node, stamp }];
+        let (head, body) = Message::Renew { epoch: core.epoch().0, renewals }.encode();
+        core.receive(now, from, &head, body).expect_err("refused");
+    }
+}
+
 /// A lease that an earlier life of a node has asked for, by a clock that was hours ahead.
 #[test]
 fn a_lease_of_a_time_that_has_not_come_is_none() {
@@ -277,7 +392,8 @@ fn a_lease_of_a_time_that_has_not_come_is_none() {
     cluster.beats(3);
     let stamp = cluster.now.0 + 3_600_000_000_000;
     let epoch = cluster.cores[&2].epoch().0;
-    let (head, body) = Message::Granted { epoch, stamp }.encode();
+    let renewals = vec![Renewal { node: NodeId(2), stamp }];
+    let (head, body) = Message::Granted { epoch, renewals }.encode();
     let (now, node) = (cluster.now, cluster.cores.get_mut(&2).expect("a node"));
     node.receive(now, NodeId(0), &head, body).expect("a message");
     // Nobody hears of it any more: its lease ends.
@@ -402,7 +518,7 @@ fn who_is_asked_again_in_the_epoch_without_one_that_has_died_on_the_way_is_heard
     let (now, one) = (cluster.now, cluster.cores.get_mut(&1).expect("a node"));
     one.receive(now, NodeId(3), &out.head, out.body).expect("a message");
     // It says that it has it before that.
-    cluster.cores.get_mut(&1).expect("a node").tick(now + Duration::from_millis(250));
+    cluster.cores.get_mut(&1).expect("a node").tick(now + Duration::from_millis(300));
     let one = cluster.cores.get_mut(&1).expect("a node");
     let answers: Vec<Outgoing> = std::iter::from_fn(|| one.outgoing()).collect();
     let core = cluster.cores.get_mut(&3).expect("a node");

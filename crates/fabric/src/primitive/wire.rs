@@ -1,7 +1,9 @@
 //! Bytes of the parts of a message. Numbers are little-endian. A reader checks how many elements
 //! its bytes can hold before it takes memory for them.
 
-use super::message::{Account, Carried, Known, Op, Opening, Outcome, Relation, What, Work, Wrote};
+use super::message::{
+    Account, Carried, Known, Op, Opening, Outcome, Relation, Renewal, What, Work, Wrote,
+};
 use super::nodes::Nodes;
 use crate::protocol::{NodeId, Payload};
 use muster_base::limits::{RANGES_MAX, SET_RANGES_MAX};
@@ -89,6 +91,14 @@ impl Writer {
         self.count(written.len());
         for wrote in written {
             self.u32(wrote.variable).u64(wrote.seq).u64(wrote.value);
+        }
+        self
+    }
+
+    pub fn renewals(&mut self, renewals: &[Renewal]) -> &mut Writer {
+        self.count(renewals.len());
+        for renewal in renewals {
+            self.u32(renewal.node.0).u64(renewal.stamp);
         }
         self
     }
@@ -256,6 +266,12 @@ impl Reader<'_> {
         let mut wrote =
             || Ok(Wrote { variable: self.u32()?, seq: self.u64()?, value: self.u64()? });
         (0..count).map(|_| wrote()).collect()
+    }
+
+    pub fn renewals(&mut self) -> Read<Vec<Renewal>> {
+        let count = self.count(12)?;
+        let mut renewal = || Ok(Renewal { node: NodeId(self.u32()?), stamp: self.u64()? });
+        (0..count).map(|_| renewal()).collect()
     }
 
     pub fn opening(&mut self) -> Read<Opening> {

@@ -59,6 +59,8 @@ fn meant() -> Vec<Message> {
         known: vec![Known { seq: TERM | 7, outcome: None, work: Arc::new(query) }],
     };
     let gone = Outcome::NotMember(NodeId(7));
+    let renewal = |(node, stamp)| Renewal { node: NodeId(node), stamp };
+    let renewals: Vec<Renewal> = [(2, 1000), (5, 900)].map(renewal).into();
     let stage = Carried::Stage(TERM | 6, Arc::new(put), Payload::default());
     vec![
         linked(epoch, [4, TERM | 5, 3], stage),
@@ -68,8 +70,8 @@ fn meant() -> Vec<Message> {
         linked(epoch, [3, TERM | 2, 1], Carried::Staged(TERM | 6, true)),
         Message::Flush { epoch, expected: 3, done: TERM | 2 },
         Message::Taken { epoch, expected: 3 },
-        Message::Renew { epoch, stamp: 1000 },
-        Message::Granted { epoch, stamp: 1000 },
+        Message::Renew { epoch, renewals: renewals.clone() },
+        Message::Granted { epoch, renewals },
         Message::Join { epoch, incarnation: 2 },
         Message::Standing { epoch, incarnation: 2, member: false },
         Message::Collect { epoch: 2 * TERM },
