@@ -98,6 +98,11 @@ fn requests_of_the_programs_own_and_requests_that_are_only_looked_at_are_right()
 }
 
 #[test]
+fn closed_streams_signals_and_other_directories_of_a_program_are_its_own_affair() {
+    is_right_everywhere("around");
+}
+
+#[test]
 fn collectives_of_neighbours_are_right_in_grids_that_close_and_in_graphs() {
     is_right_everywhere("neighbors");
 }

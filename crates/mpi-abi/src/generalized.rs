@@ -11,7 +11,7 @@ use crate::abi::types::*;
 use crate::codes;
 use crate::export::export;
 use crate::pointer::{Address, Out};
-use crate::request::{self, Active, EMPTY};
+use crate::request::{self, Active, EMPTY, Failed};
 use crate::table::Table;
 use crate::world::world;
 
@@ -41,13 +41,14 @@ impl Generalized {
     }
 
     /// What it says of its end.
-    fn status(&self) -> Result<MPI_Status> {
+    fn status(&self) -> Result<MPI_Status, Failed> {
         let mut status = EMPTY;
-        if let Some(query) = self.query {
-            // SAFETY: the program's function takes what the program gave with it, and a status.
-            returned(unsafe { query(self.extra(), &mut status) })?;
-        }
-        Ok(status)
+        let Some(query) = self.query else { return Ok(status) };
+        // SAFETY: the program's function takes what the program gave with it, and a status.
+        let code = unsafe { query(self.extra(), &mut status) };
+        // It stands whatever the function returned (MPI-5.0, section 13.2).
+        let with = |error| Failed { error, status: Some(Box::new(status)) };
+        returned(code).map_err(with).map(|()| status)
     }
 
     /// Tells the program that it is needed no more.
@@ -69,7 +70,7 @@ pub fn has_ended(number: usize) -> bool {
 ///
 /// # Errors
 /// Those of the program's function.
-pub fn status(number: usize) -> Result<MPI_Status> {
+pub fn status(number: usize) -> Result<MPI_Status, Failed> {
     ALL.get(number)?.status()
 }
 
@@ -77,11 +78,12 @@ pub fn status(number: usize) -> Result<MPI_Status> {
 ///
 /// # Errors
 /// Those of the program's functions; the first one's goes before.
-pub fn finish(number: usize) -> Result<MPI_Status> {
+pub fn finish(number: usize) -> Result<MPI_Status, Failed> {
     let it = ALL.remove(number)?;
     let status = it.status();
     let released = it.released();
-    status.and_then(|status| released.map(|()| status))
+    let with = |status| move |error| Failed { error, status: Some(Box::new(status)) };
+    status.and_then(|status| released.map_err(with(status)).map(|()| status))
 }
 
 /// Its handle is given back: both are forgotten when it has ended, for by its handle the program

@@ -342,7 +342,7 @@ pub fn finish(handle: &mut MPI_Request, ended: Ended) -> Ended {
     let forgotten = requests().forget(handle);
     let Some((was, about)) = forgotten else { return ended };
     let ended = match was {
-        Some(Active::Generalized(number)) => generalized::finish(number).map_err(Failed::from),
+        Some(Active::Generalized(number)) => generalized::finish(number),
         _ => ended,
     };
     if ended.is_err() {

@@ -42,7 +42,7 @@ fn look(handle: MPI_Request) -> Result<Option<MPI_Status>> {
     }
     let ended = request::poll(&mut world()?.process.state(), active).unwrap_or(Ok(EMPTY));
     if let Active::Generalized(number) = active {
-        return generalized::status(number).map(Some);
+        return Ok(Some(generalized::status(number)?));
     }
     match ended {
         Ok(status) => {

@@ -1,6 +1,7 @@
 //! The process's MPI, from `MPI_Init` to `MPI_Finalize`.
 
 use std::io::Write as _;
+use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -156,6 +157,7 @@ fn enter(has_threads: bool) -> Result<&'static World> {
             door::allow_threads();
         }
     } else {
+        keep_streams();
         let (line, rank, size, neighbours) = join()?;
         let endpoint = Endpoint::ordered(rank, line, order::wanted(size)?);
         // Several threads have no order that a program determines.
@@ -248,6 +250,21 @@ pub fn end() -> Result<()> {
     flush(if is_last() { Waits::End } else { Waits::Other })?;
     PHASE.store(AFTER, Ordering::Release);
     Ok(())
+}
+
+/// Numbers of files up to this are the standard streams.
+const STREAMS: RawFd = 2;
+
+/// A program may have closed its standard streams. What this library opens must not get their
+/// numbers: what the program prints, or closes once more, would be that.
+fn keep_streams() {
+    // The lowest number that is free is what a file gets.
+    while let Ok(file) = std::fs::File::options().read(true).write(true).open("/dev/null") {
+        if file.as_raw_fd() > STREAMS {
+            return;
+        }
+        let _ = file.into_raw_fd();
+    }
 }
 
 type Joined = (Line, u32, u32, std::ops::Range<u32>);

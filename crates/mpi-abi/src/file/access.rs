@@ -13,6 +13,7 @@ use muster_mpi::buffer::Memory;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::file::{Extent, View};
 use rustix::fs::FlockOperation;
+use rustix::io::retry_on_intr;
 
 use super::failure::failed;
 use super::{File, Form, State};
@@ -164,7 +165,8 @@ impl Lock<'_> {
             Act::Write => FlockOperation::LockExclusive,
         };
         let own = file.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        rustix::fs::flock(&file.file, how).map_err(|error| failed("lock", &file.name, error))?;
+        let locked = retry_on_intr(|| rustix::fs::flock(&file.file, how));
+        locked.map_err(|error| failed("lock", &file.name, error))?;
         Ok(Lock(file, own))
     }
 }

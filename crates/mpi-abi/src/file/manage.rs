@@ -5,6 +5,7 @@ use std::io;
 
 use muster_mpi::error::{Class, Error, Result};
 use rustix::fs::FallocateFlags;
+use rustix::io::retry_on_intr;
 
 use super::failure::failed;
 use super::{File, file};
@@ -58,7 +59,8 @@ fn preallocate(file: &File, size: u64) -> io::Result<()> {
     if size == 0 {
         return Ok(());
     }
-    match rustix::fs::fallocate(&file.file, FallocateFlags::empty(), 0, size) {
+    let flags = FallocateFlags::empty();
+    match retry_on_intr(|| rustix::fs::fallocate(&file.file, flags, 0, size)) {
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
             match file.file.metadata()?.len() < size {
                 true => file.file.set_len(size),

@@ -39,8 +39,10 @@ use crate::world::world;
 pub struct File {
     /// What it is to the system.
     file: std::fs::File,
-    /// Its name, for errors and for deleting it.
+    /// Its name, for errors.
     name: PathBuf,
+    /// Where it is, also when this process is in another directory.
+    place: PathBuf,
     /// How it was opened (`MPI_MODE_...`).
     mode: c_int,
     /// Its ranks; nobody else sends messages here.

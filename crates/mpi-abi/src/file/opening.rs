@@ -90,7 +90,8 @@ fn open(comm: &Comm, name: PathBuf, mode: c_int) -> Result<File> {
     shared.set(position.cast_signed());
     let state = State { view, form: Form::Native, position, is_atomic: false, begun: None };
     let (turn, state) = (Mutex::new(()), Mutex::new(state));
-    let opened = File { file, name, mode, comm: own, shared, turn, state };
+    let place = std::path::absolute(&name).unwrap_or_else(|_| name.clone());
+    let opened = File { file, name, place, mode, comm: own, shared, turn, state };
     opened.barrier()?;
     Ok(opened)
 }
@@ -114,7 +115,7 @@ fn close(file: &File) -> Result<()> {
     file.shared.end(&world()?.process);
     let is_deleter = file.is(MPI_MODE_DELETE_ON_CLOSE) && file.comm.inner.rank() == 0;
     let deleted = match is_deleter {
-        true => fs::remove_file(&file.name).map_err(|error| failed("delete", &file.name, error)),
+        true => fs::remove_file(&file.place).map_err(|error| failed("delete", &file.name, error)),
         false => Ok(()),
     };
     file.together(deleted)
