@@ -4,14 +4,16 @@
 //! sees it, as bare TCP has, and there it stays.
 
 use super::half::{Think, one_way};
-use anyhow::{Context, Result, ensure};
-use muster_fabric::adapter::{Adapted, Kind, Operation, Traced};
+use crate::report::Samples;
+use anyhow::{Result, ensure};
+use muster_fabric::adapter::{Adapted, Aspect, Kind, Operation, Traced};
 use muster_fabric::strategy::Datagram;
 use muster_fabric::transport::shared::{Link, Shared};
 use muster_fabric::transport::socket::{Identity, Members, Tls};
 use muster_fabric::transport::{self, Adapter, Hello, Lane, Transport};
 use muster_fabric::{Address, Deadline, Error};
 use rustix::time::{ClockId, clock_gettime};
+use std::hint::black_box;
 use std::io::IoSlice;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -192,33 +194,40 @@ pub fn start_up(at: &str) -> Result<f64> {
     Ok(seconds(ClockId::ProcessCPUTime) * 1e3)
 }
 
-/// What tracing adds to an operation, in nanoseconds: the least of some tries, since what else
-/// happens only adds to it.
+/// What tracing adds to an operation, in nanoseconds: the median of pairs, in which the same call
+/// in an empty scenario and in a traced one take turns in going first.
 pub fn tracing(rounds: u64) -> Result<f64> {
-    let operation = Operation { kind: Kind::Send, bytes: 64 };
-    let time = |enclose: &mut dyn FnMut() -> muster_fabric::Result<()>| -> Result<f64> {
-        let start = Instant::now();
-        enclose()?;
-        Ok(start.elapsed().as_secs_f64() * 1e9 / rounds as f64)
-    };
-    let mut least = f64::INFINITY;
-    for _ in 0..5 {
-        let mut bare = Adapted::new(0_u64, ());
-        let mut traced = Adapted::new(0_u64, Traced::default());
-        // The same work in both: a count that the compiler cannot foresee.
-        let count = |inner: &mut u64| -> muster_fabric::Result<u64> {
-            *inner += 1;
-            Ok(std::hint::black_box(*inner))
+    /// So many that one takes 0.1 ms: where others want the processor, most are not interrupted.
+    const PAIRS: u64 = 101;
+    let rounds = (rounds / PAIRS).max(1);
+    let (mut bare, mut traced) = (Adapted::new(0, ()), Adapted::new(0, Traced::default()));
+    let pairs = (0..PAIRS).map(|pair| {
+        let (without, with) = if pair % 2 == 0 {
+            let without = a_call(&mut bare, rounds)?;
+            (without, a_call(&mut traced, rounds)?)
+        } else {
+            let with = a_call(&mut traced, rounds)?;
+            (a_call(&mut bare, rounds)?, with)
         };
-        let without = time(&mut || {
-            (0..rounds).try_for_each(|_| bare.enclose(operation, count, |_| 64).map(drop))
-        })?;
-        let with = time(&mut || {
-            (0..rounds).try_for_each(|_| traced.enclose(operation, count, |_| 64).map(drop))
-        })?;
-        least = least.min(with - without);
+        Ok(with - without)
+    });
+    Ok(Samples(pairs.collect::<Result<_>>()?).median())
+}
+
+/// How long an enclosed call takes, in nanoseconds, that counts so that the compiler cannot foresee
+/// it.
+#[inline(never)]
+fn a_call<A: Aspect>(adapted: &mut Adapted<u64, A>, rounds: u64) -> Result<f64> {
+    let operation = Operation { kind: Kind::Send, bytes: 64 };
+    let count = |inner: &mut u64| {
+        *inner += 1;
+        Ok(black_box(*inner))
+    };
+    let start = Instant::now();
+    for _ in 0..rounds {
+        adapted.enclose(operation, count, |_| 64)?;
     }
-    least.is_finite().then_some(least).context("no time was measured")
+    Ok(start.elapsed().as_secs_f64() * 1e9 / rounds as f64)
 }
 
 #[cfg(test)]
