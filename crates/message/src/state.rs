@@ -16,6 +16,10 @@ use std::collections::HashMap;
 /// Bytes that are brought to such a buffer at once.
 const STREWN: usize = 1 << 10;
 
+/// So much memory at most is there for a message that waits before its bytes have come: more than
+/// is sent without being asked for.
+const PREPARED: usize = 1 << 19;
+
 /// The bytes of a send.
 pub(crate) enum Body<B> {
     Whole(B),
@@ -455,7 +459,8 @@ impl<B: Buffer> State<B> {
         body: &mut dyn Bytes,
     ) -> Target {
         let Some(receive) = self.arrive(envelope) else {
-            let mut bytes = Vec::with_capacity(size);
+            // What its sender says of its size is no reason to have as much memory for it.
+            let mut bytes = Vec::with_capacity(size.min(PREPARED));
             append(&mut bytes, body);
             let id = self.keep(from, envelope, What::Eager { bytes, size, sync });
             return Target::Kept(envelope, id);
@@ -480,7 +485,9 @@ impl<B: Buffer> State<B> {
 
     fn take_rest(&mut self, from: u32, offset: usize, bytes: &mut dyn Bytes) {
         let Some(incoming) = self.incoming.get(&from) else { return };
-        let (target, at) = (incoming.target, offset - incoming.head);
+        // What is said to lie in the head is no part of any message.
+        let Some(at) = offset.checked_sub(incoming.head) else { return };
+        let target = incoming.target;
         match target {
             Target::Receive(receive) => {
                 if let Some(Operation::Receive { buffer, .. }) = self.operations.get_mut(receive) {

@@ -223,6 +223,47 @@ fn message(size: usize, seed: usize) -> Vec<u8> {
     (0..size).map(|at| (at * 7 + seed) as u8).collect()
 }
 
+/// A part of a message as somebody sends it who keeps to nothing: its kind, the words of its head,
+/// where it begins, and of how much more than itself.
+fn any_part() -> impl Strategy<Value = ([u8; 12], Vec<u8>, usize, usize)> {
+    let far = || prop_oneof![3 => Just(0), 2 => 0..64_usize, 1 => 0..usize::MAX / 4];
+    let head = (0..12_u8, 0..3_u8, any::<[u8; 2]>()).prop_map(|(kind, small, wild)| {
+        let [one, two] = wild.map(|byte| if byte < 128 { 0 } else { byte });
+        [kind, 0, 0, one, 0, 0, 0, 0, small, 0, 0, two]
+    });
+    (head, prop::collection::vec(any::<u8>(), 0..60), far(), far())
+}
+
+proptest! {
+    /// The carrier sees to it that a part lies within its message, and to nothing else.
+    #[test]
+    fn whatever_a_rank_sends_others_take_it_for_something_or_nothing_and_go_on(
+        parts in prop::collection::vec(any_part(), 1..30),
+        tags in prop::collection::vec(0..3_i32, 0..4),
+    ) {
+        let mut job = Job::new(3, 1);
+        for tag in tags {
+            job.receive(0, Some(1), Some(tag), Bytes::new(vec![0; 50], tag == 1));
+        }
+        for (head, body, offset, more) in parts {
+            let bytes = [&head[..], &[0; 4], &body].concat();
+            let rank = &mut job.ranks[0];
+            let total = offset + bytes.len() + more;
+            rank.state.take(0, Arrival::new(1, total, offset, &mut &bytes[..]));
+            rank.state.is_free();
+            rank.progress().unwrap();
+        }
+        // From another one, with another tag than any of those.
+        let receive = job.receive(0, Some(2), Some(9), Bytes::new(vec![0; 400], false));
+        job.send(2, 0, 9, Mode::Standard, Bytes::new(message(400, 5), false));
+        let ended = (0..10_000).find_map(|_| {
+            job.progress();
+            job.ranks[0].poll(receive)
+        });
+        prop_assert_eq!(ended.map(|outcome| (outcome.size, outcome.failure)), Some((400, None)));
+    }
+}
+
 /// From whom to whom, the tag, the size; whether it is synchronous, and strewn.
 fn any_send() -> impl Strategy<Value = (u32, u32, i32, usize, [bool; 2])> {
     (0..3_u32, 0..3_u32, 0..2_i32, 0..700_usize, any::<[bool; 2]>())

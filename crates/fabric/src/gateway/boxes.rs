@@ -17,10 +17,15 @@
 //! again, that node sends again all that was not taken. A grant is owed before the last look for
 //! room, and the rank looks whether it owes one after it has made some, so one of the two sees the
 //! other.
+//!
+//! *Garbage.* Whoever brings a piece has seen that it can be one. What is found in a slot and
+//! cannot be was written there by another, and is an error of the rank, which then has the slot
+//! free: the piece itself was not taken, and may come again.
 
 use super::bytes::{Bytes, Parts};
 use super::endpoint::{Core, Loss};
 use super::frame::Frame;
+use super::garbage::Garbage;
 use super::layout::{Boxes, Endpoint, Local, Memory, Pair, Process, SETS, Slot};
 use super::{Piece, Place};
 use muster_base::limits::{GATEWAY_PIECE, GATEWAY_SLOTS, GATEWAY_WINDOW};
@@ -234,7 +239,8 @@ impl Outbox {
             return Err(Refusal::Window);
         }
         let posted = core.layout.pair(node, core.me, rank, Pair::Posted);
-        let number = core.memory.load(posted) + 1;
+        // The others of this node may have written anything there.
+        let number = core.memory.load(posted).wrapping_add(1);
         let free = (0..SETS).find(|set| self.used[*set] != u64::MAX).ok_or(Refusal::Slots)?;
         let bit = self.used[free].trailing_ones() as usize;
         let slot = free * 64 + bit;
@@ -315,7 +321,7 @@ impl Inbox {
             let taken = is_other
                 .then(|| core.memory.load(core.layout.pair(node, core.me, rank, Pair::Taken)));
             match taken {
-                Some(taken) if number == taken + 1 => {
+                Some(taken) if taken.checked_add(1) == Some(number) => {
                     self.waiting.swap_remove(at);
                     return Some(waiting);
                 }
@@ -349,7 +355,7 @@ impl Inbox {
         if self.waiting.len() <= EARLY_MAX {
             return;
         }
-        let wanted = core.memory.load(core.layout.of(core.me, Boxes::Wanted)) + 1;
+        let wanted = core.memory.load(core.layout.of(core.me, Boxes::Wanted)).wrapping_add(1);
         for Waiting { node, .. } in &self.waiting {
             let owed = u64::from(core.epoch(*node).unwrap_or(0)) << 32 | wanted;
             core.memory.raise(core.layout.local(*node, core.me, Local::Owed), owed);
@@ -359,28 +365,35 @@ impl Inbox {
     }
 
     /// Takes the next piece; the node that it came from, or none where there is none.
+    ///
+    /// # Errors
+    /// What stands in its slot is no piece.
     pub(super) fn take<M: Memory>(
         &mut self,
         core: &Core<M>,
         take: &mut dyn FnMut(Piece<'_>),
-    ) -> Option<usize> {
+    ) -> Result<Option<usize>, Garbage> {
         self.look(core);
         let Some(Waiting { slot, node, rank, number }) = self.next(core) else {
             // Who only tries is to get on as well.
             self.give_up(core);
-            return None;
+            return Ok(None);
         };
         let word = |word| core.memory.load(core.layout.inbound(core.me, slot, word));
         let (size, total, offset) = (word(Slot::Size), word(Slot::Total), word(Slot::Offset));
-        let size = usize::try_from(size).unwrap_or(usize::MAX).min(GATEWAY_PIECE);
-        let body = core.layout.inbound_body(core.me, slot);
         let from = Place { node: node as u32, rank: rank as u32 };
-        let bytes = Bytes::new(&core.memory, [(body, size), (0, 0)]);
+        let is_inside = offset.checked_add(size).is_some_and(|end| end <= total);
+        if size > GATEWAY_PIECE as u64 || !is_inside {
+            free(core, slot);
+            return Err(Garbage { of: from, what: "a slot with what is no piece" });
+        }
+        let body = core.layout.inbound_body(core.me, slot);
+        let bytes = Bytes::new(&core.memory, [(body, size as usize), (0, 0)]);
         take(Piece { from, total, offset, bytes });
         core.memory.store(core.layout.pair(node, core.me, rank, Pair::Taken), number);
         free(core, slot);
         core.memory.count(core.layout.local(node, core.me, Local::Posts));
-        Some(node)
+        Ok(Some(node))
     }
 }
 
@@ -395,7 +408,7 @@ fn free<M: Memory>(core: &Core<M>, slot: usize) {
         return;
     }
     let at = core.layout.of(core.me, Boxes::Wanted);
-    core.memory.store(at, core.memory.load(at) + 1);
+    core.memory.store(at, core.memory.load(at).wrapping_add(1));
     core.memory.fence();
     for node in core.layout.peers() {
         if core.memory.load(core.layout.local(node, core.me, Local::Owed)) != 0 {

@@ -45,7 +45,8 @@
 //!
 //! *Trust.* The ranks of a job trust each other. The daemon does not trust them: it knows where
 //! everything is without the segment, reads each word once, and copies before it looks. Garbage
-//! harms the job whose segment it is.
+//! harms the job whose segment it is: a rank that finds there what cannot be is told whose it is
+//! (`garbage.rs`), and goes on with what the others have sent.
 //!
 //! [`GATEWAY_SLOTS`]: muster_base::limits::GATEWAY_SLOTS
 //! [`GATEWAY_WINDOW`]: muster_base::limits::GATEWAY_WINDOW
@@ -63,6 +64,7 @@ mod endpoint;
 #[cfg(feature = "conformance")]
 mod fed;
 mod frame;
+mod garbage;
 mod gate;
 mod layout;
 mod lender;

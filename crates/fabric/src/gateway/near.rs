@@ -34,6 +34,10 @@
 //! bit is set after the flag, and a ring is looked at once more after it was left, so nothing is
 //! missed; and what a rank had sent that died before it could call, the daemon calls for.
 //!
+//! *Garbage.* An entry that cannot be is an error of who takes it, and the last that it looks at of
+//! that ring: where the next one's lines are nobody knows. All other rings go on. Who says that it
+//! has freed what was never sent is no rank that can be sent anything.
+//!
 //! *Sleep.* A flag, and a count of what was freed, are published before the word is looked at by
 //! which the other side says that it sleeps (`gate.rs`), or that it watches; and whoever changes
 //! such a word has a barrier before it looks once more (`barrier.rs`). So one of the two sees the
@@ -41,6 +45,7 @@
 
 use super::bytes::{Bytes, Parts};
 use super::endpoint::Core;
+use super::garbage::Garbage;
 use super::layout::{About, CALLS, Memory, Process, Sleep};
 use super::{Piece, Place, barrier};
 use muster_base::limits::{
@@ -58,6 +63,7 @@ const HEAD: usize = 40;
 /// Bits of a flag, below the number: a piece of a longer message, bytes in the entry, bytes behind.
 const PIECE: u64 = 1 << 31;
 const INSIDE: u32 = 24;
+const INSIDES: u64 = (PIECE >> INSIDE) - 1;
 const BEHIND: u64 = (1 << INSIDE) - 1;
 
 /// Bits of a piece's offset, below the number of the chunk in which the bytes behind begin: 1 is
@@ -179,13 +185,28 @@ struct Out {
 }
 
 /// What a receiver knows of one.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct In {
     taken: Count,
     told: Count,
-    /// Where the next entry's flag is.
+    /// Where the next entry's flag is, and what that begins with.
     flag: usize,
+    tag: u64,
     pace: Pace,
+}
+
+/// What no flag begins with: of a ring that nothing is taken from.
+const CLOSED: u64 = u64::MAX;
+
+/// What a receiver finds in an entry.
+struct Found {
+    total: u64,
+    offset: u64,
+    /// The bytes in the entry, and those behind it.
+    spans: [(usize, usize); 2],
+    next: Count,
+    /// Whether these are in chunks, and were written through the sender's cache.
+    is_timed: bool,
 }
 
 /// How many chunks a piece of a long message leaves out, so that it begins half a page away from
@@ -298,10 +319,17 @@ pub(super) struct Near {
 impl Near {
     pub(super) fn new<M: Memory>(core: &Core<M>) -> Near {
         let here = core.layout.here();
-        let flag = |from| core.layout.entry(from, core.me, 0);
+        let start = |from| In {
+            taken: Count::default(),
+            told: Count::default(),
+            flag: core.layout.entry(from, core.me, 0),
+            // Nobody sends itself anything.
+            tag: if from == core.me { CLOSED } else { Count::default().tag() },
+            pace: Pace::default(),
+        };
         Near {
             to: vec![Out::default(); here],
-            from: (0..here).map(|from| In { flag: flag(from), ..In::default() }).collect(),
+            from: (0..here).map(start).collect(),
             chunks: Chunks { next: 0, uses: vec![Default::default(); NEAR_CHUNKS] },
             watched: Ranks::default(),
             talking: Ranks::default(),
@@ -322,10 +350,23 @@ impl Near {
         }
     }
 
-    /// Whether a piece can be sent to a rank, or it has ended.
+    /// Whether a piece can be sent to a rank, or none will ever be.
     pub(super) fn has_room<M: Memory>(&mut self, core: &Core<M>, to: usize) -> bool {
         let lines = NEAR_PIECE.div_ceil(64);
-        self.fits(core, to, lines) || core.is_over(to)
+        self.fits(core, to, lines) || core.is_over(to) || self.misled(core, to).is_some()
+    }
+
+    /// What is wrong with what a rank says that it has freed.
+    pub(super) fn misled<M: Memory>(&mut self, core: &Core<M>, to: usize) -> Option<Garbage> {
+        let freed = self.hear_freed(core, to);
+        let (entries, lines) = self.to[to].sent.beyond(freed);
+        let what = "it has freed more of a ring than was sent";
+        (entries > NEAR_ENTRIES || lines > NEAR_LINES).then(|| garbage(core, to, what))
+    }
+
+    /// Whether nothing is taken from a rank any more, because what it wrote could not be.
+    pub(super) fn is_closed(&self, from: usize) -> bool {
+        self.from[from].tag == CLOSED
     }
 
     /// Whether there is room for an entry, and for so many lines in a row.
@@ -335,7 +376,8 @@ impl Near {
         let (_, next) = sent.next(lines);
         let fits = |freed: Count| {
             let (entries, lines) = next.beyond(freed);
-            entries <= NEAR_ENTRIES && lines <= NEAR_LINES
+            // Where this one is freed already the receiver lies.
+            (1..=NEAR_ENTRIES).contains(&entries) && lines <= NEAR_LINES
         };
         fits(freed) || fits(self.hear_freed(core, to))
     }
@@ -490,9 +532,9 @@ impl Near {
         // Who has sent something has often sent more; but others are to have their turn.
         self.row = (self.row + 1) % ROW;
         if self.row != 0 {
-            let In { flag, taken, .. } = self.from[self.last];
+            let In { flag, tag, .. } = self.from[self.last];
             let flag = core.memory.load(flag);
-            if flag >> 32 == taken.tag() {
+            if flag >> 32 == tag {
                 return Some((self.last, flag));
             }
         }
@@ -504,7 +546,7 @@ impl Near {
         let mut flag = 0;
         let mut has_piece = |from: usize| {
             flag = core.memory.load(self.from[from].flag);
-            flag >> 32 == self.from[from].taken.tag()
+            flag >> 32 == self.from[from].tag
         };
         let found = self.watched.find(self.last + 1, &mut has_piece);
         let found = found.or_else(|| self.watched.find(0, has_piece));
@@ -555,8 +597,8 @@ impl Near {
         }
         core.memory.barrier();
         for from in left {
-            let In { flag, taken, .. } = self.from[from];
-            if core.memory.load(flag) >> 32 == taken.tag() {
+            let In { flag, tag, .. } = self.from[from];
+            if core.memory.load(flag) >> 32 == tag {
                 core.call(from, core.me);
             }
         }
@@ -568,64 +610,104 @@ impl Near {
         self.find(core).is_some()
     }
 
-    /// Takes the next piece: of whom, and whether he is to be woken because there is room again.
+    /// Takes the next piece, if there is one; who is to be woken because there is room again.
+    ///
+    /// # Errors
+    /// What its sender wrote cannot be: nothing more is taken from that one.
     #[inline]
     pub(super) fn take<M: Memory>(
         &mut self,
         core: &Core<M>,
         take: &mut impl FnMut(Piece<'_>),
-    ) -> Option<Option<usize>> {
-        let (from, flag) = self.find(core)?;
+    ) -> Result<Option<Option<usize>>, Garbage> {
+        let Some((from, flag)) = self.find(core) else { return Ok(None) };
         self.last = from;
         self.talking.insert(from);
         self.to[from].is_asked = true;
-        let In { taken, told, flag: entry, .. } = self.from[from];
+        let In { taken, told, .. } = self.from[from];
         // What the sender has written already comes while this one is seen to.
         let ahead = (taken.entry() + AHEAD) % NEAR_ENTRIES;
         core.memory.expect(core.layout.entry(from, core.me, ahead));
-        // What a rank writes that cannot be harms its own job, but reaches nothing else.
-        let inside = (flag >> INSIDE) as usize & 0x3f;
-        let behind = ((flag & BEHIND) as usize).min(NEAR_LONG_PIECE);
-        let mut begun = None;
-        let (total, offset, head, body, next) = if flag & PIECE != 0 {
-            let [total, place] = [1, 2].map(|word| core.memory.load(entry + word));
-            let (chunk, offset) = ((place & !STREAMED) >> CHUNK, place & ((1 << CHUNK) - 1));
-            let chunk = chunk as usize;
-            let (line, next) = taken.next(if chunk > 0 { 0 } else { behind.div_ceil(64) });
-            let body = match chunk {
-                0 => core.layout.line(from, core.me, line),
-                _ => core.layout.chunk(from, (chunk - 1).min(NEAR_CHUNKS - chunks(behind))),
-            };
-            for line in 0..behind.div_ceil(64).min(FETCHED) {
-                core.memory.expect(body + line * 8);
-            }
-            if chunk > 0 && place & STREAMED == 0 {
-                begun = self.from[from].pace.begin(behind);
-            }
-            (total, offset, (entry + 3, inside.min(HEAD)), (body, behind), next)
-        } else {
-            let head = (entry + 1, inside.min(SHORT));
-            (inside as u64, 0, head, (entry, 0), taken.next(0).1)
-        };
-        let bytes = Bytes::new(&core.memory, [head, body]);
-        let place = Place { node: core.layout.node as u32, rank: from as u32 };
-        take(Piece { from: place, total, offset, bytes });
-        let pace = &mut self.from[from].pace;
-        if pace.end(begun, behind) {
+        let found = self.look_at(core, from, flag);
+        let Found { total, offset, spans, next, is_timed } = found.map_err(|what| {
+            self.from[from].tag = CLOSED;
+            garbage(core, from, what)
+        })?;
+        let behind = spans[1].1;
+        let begun = if is_timed { self.from[from].pace.begin(behind) } else { None };
+        let bytes = Bytes::new(&core.memory, spans);
+        take(Piece { from: place(core, from), total, offset, bytes });
+        let state = &mut self.from[from];
+        if state.pace.end(begun, behind) {
             let slow = core.layout.about(from, core.me, About::Slow);
-            core.memory.store(slow, pace.is_slow.into());
+            core.memory.store(slow, state.pace.is_slow.into());
         }
-        self.from[from].taken = next;
-        self.from[from].flag = core.layout.entry(from, core.me, next.entry());
+        (state.taken, state.tag) = (next, next.tag());
+        state.flag = core.layout.entry(from, core.me, next.entry());
         let (entries, lines) = next.beyond(told);
         if entries < NEAR_ENTRIES / 4 && lines < NEAR_LINES / 4 {
-            return Some(None);
+            return Ok(Some(None));
         }
         core.memory.publish(core.layout.about(from, core.me, About::Freed), next.word());
-        self.from[from].told = next;
+        state.told = next;
         let asleep = core.memory.load(core.layout.process(from, Process::Asleep));
-        Some((asleep == Sleep::Room as u64).then_some(from))
+        Ok(Some((asleep == Sleep::Room as u64).then_some(from)))
     }
+
+    /// What is in an entry and behind it. Each word is read once: what a rank writes meanwhile that
+    /// cannot be changes nothing any more.
+    #[inline]
+    fn look_at<M: Memory>(
+        &self,
+        core: &Core<M>,
+        from: usize,
+        flag: u64,
+    ) -> Result<Found, &'static str> {
+        let In { taken, flag: entry, .. } = self.from[from];
+        let inside = (flag >> INSIDE & INSIDES) as usize;
+        let behind = (flag & BEHIND) as usize;
+        if flag & PIECE == 0 {
+            if inside > SHORT || behind > 0 {
+                return Err("an entry with more than an entry holds");
+            }
+            let spans = [(entry + 1, inside), (entry, 0)];
+            let (total, next) = (inside as u64, taken.next(0).1);
+            return Ok(Found { total, offset: 0, spans, next, is_timed: false });
+        }
+        let [total, place] = [1, 2].map(|word| core.memory.load(entry + word));
+        let (chunk, offset) = ((place & !STREAMED) >> CHUNK, place & ((1 << CHUNK) - 1));
+        let chunk = chunk as usize;
+        let most = if chunk > 0 { NEAR_LONG_PIECE } else { NEAR_PIECE };
+        if inside > HEAD || behind > most {
+            return Err("a piece that is too long");
+        }
+        // An offset has 48 bits, so this is no more than a word holds.
+        if offset + (inside + behind) as u64 > total {
+            return Err("a piece outside of its message");
+        }
+        if chunk > 0 && chunk - 1 + chunks(behind) > NEAR_CHUNKS {
+            return Err("a piece in chunks that there are not");
+        }
+        let (line, next) = taken.next(if chunk > 0 { 0 } else { behind.div_ceil(64) });
+        let body = match chunk {
+            0 => core.layout.line(from, core.me, line),
+            _ => core.layout.chunk(from, chunk - 1),
+        };
+        for line in 0..behind.div_ceil(64).min(FETCHED) {
+            core.memory.expect(body + line * 8);
+        }
+        let is_timed = chunk > 0 && place & STREAMED == 0;
+        Ok(Found { total, offset, spans: [(entry + 3, inside), (body, behind)], next, is_timed })
+    }
+}
+
+fn place<M: Memory>(core: &Core<M>, rank: usize) -> Place {
+    Place { node: core.layout.node as u32, rank: rank as u32 }
+}
+
+#[cold]
+fn garbage<M: Memory>(core: &Core<M>, rank: usize, what: &'static str) -> Garbage {
+    Garbage { of: place(core, rank), what }
 }
 
 impl<M: Memory> Core<M> {

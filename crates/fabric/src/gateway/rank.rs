@@ -207,10 +207,11 @@ impl Rank {
         self.waiter.is_crowded()
     }
 
-    /// Whether a rank has ended, or its node is lost. What it had sent before may still come.
+    /// Whether a rank has ended, its node is lost, or it has written what cannot be. What it had
+    /// sent before may still come.
     pub fn is_gone(&self, place: Place) -> bool {
         self.other(place).is_ok_and(|(node, rank)| match self.is_near(node) {
-            true => self.gate.core.is_over(rank),
+            true => self.gate.core.is_over(rank) || self.near.is_closed(rank),
             false => self.gate.core.is_gone(node, rank),
         })
     }
@@ -242,7 +243,7 @@ impl Rank {
     ///
     /// # Errors
     /// [`Error::WouldBlock`]; [`Error::Dead`]; [`Error::Refused`] for a rank that there is not, or
-    /// that is this one.
+    /// that is this one; [`Error::Malformed`] for one that says it has taken what was never sent.
     ///
     /// # Panics
     /// Where the offset is behind the message.
@@ -278,6 +279,8 @@ impl Rank {
                 self.gate.wake(rank);
             } else if self.gate.core.is_over(rank) {
                 return Err(dead(to, "its node says that it has ended"));
+            } else if let Some(garbage) = self.near.misled(&self.gate.core, rank) {
+                return Err(garbage.into());
             }
             match sent {
                 None if end == offset => return Err(Error::WouldBlock),
@@ -320,7 +323,7 @@ impl Rank {
     /// order, those of several may alternate.
     ///
     /// # Errors
-    /// [`Error::Deadline`]; [`Error::Dead`] when the node's daemon is gone.
+    /// [`Error::Deadline`]; as [`Rank::try_take`].
     pub fn take(&mut self, deadline: Deadline, take: &mut impl FnMut(Piece<'_>)) -> Result<()> {
         loop {
             match self.try_take(take) {
@@ -333,13 +336,14 @@ impl Rank {
     /// Takes the next piece if it is there.
     ///
     /// # Errors
-    /// [`Error::WouldBlock`]; [`Error::Dead`] when the node's daemon is gone.
+    /// [`Error::WouldBlock`]; [`Error::Dead`] when the node's daemon is gone; [`Error::Malformed`]
+    /// when a rank has written what is no piece: of that one nothing more comes, others go on.
     #[inline]
     pub fn try_take(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<()> {
         // Who is asked first takes turns.
         let taken = match self.was_near && self.has_peers() {
-            true => self.take_far(take)? || self.take_near(take),
-            false => self.take_near(take) || self.take_far(take)?,
+            true => self.take_far(take)? || self.take_near(take)?,
+            false => self.take_near(take)? || self.take_far(take)?,
         };
         if taken { Ok(()) } else { self.take_in_vain() }
     }
@@ -359,20 +363,20 @@ impl Rank {
     }
 
     #[inline]
-    fn take_near(&mut self, take: &mut impl FnMut(Piece<'_>)) -> bool {
-        let taken = self.near.take(&self.gate.core, take);
+    fn take_near(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<bool> {
+        let taken = self.near.take(&self.gate.core, take)?;
         if let Some(Some(sender)) = taken {
             self.gate.wake(sender);
         }
         self.was_near = taken.is_some();
-        taken.is_some()
+        Ok(taken.is_some())
     }
 
     fn take_far(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<bool> {
         if !self.has_peers() {
             return Ok(false);
         }
-        let taken = match self.inbox.take(&self.gate.core, take) {
+        let taken = match self.inbox.take(&self.gate.core, take)? {
             Some(_) => Some(1),
             None => self.gate.land(take)?,
         };

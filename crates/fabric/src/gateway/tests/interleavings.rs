@@ -214,7 +214,8 @@ impl End {
             assert_eq!((piece.offset, piece.total), (0, bytes.len() as u64));
             assert_eq!(bytes, content(bytes[0], bytes.len()));
             number = Some(bytes[0]);
-        })?;
+        });
+        let woken = woken.expect("it can be")?;
         number.map(|number| (number, woken))
     }
 
@@ -493,13 +494,15 @@ fn put(core: &Core<Arc<Words>>, number: u8) -> bool {
 /// The number of the piece that is taken.
 fn take(core: &Core<Arc<Words>>, inbox: &mut Inbox) -> Option<u8> {
     let mut number = None;
-    inbox.take(core, &mut |mut piece| {
-        let bytes = piece.bytes.to_vec();
-        let (frame, body) = self::piece(bytes[0]);
-        assert_eq!((piece.offset, piece.total), (frame.offset, frame.total));
-        assert_eq!(bytes, body);
-        number = Some(bytes[0]);
-    })?;
+    inbox
+        .take(core, &mut |mut piece| {
+            let bytes = piece.bytes.to_vec();
+            let (frame, body) = self::piece(bytes[0]);
+            assert_eq!((piece.offset, piece.total), (frame.offset, frame.total));
+            assert_eq!(bytes, body);
+            number = Some(bytes[0]);
+        })
+        .expect("it can be")?;
     number
 }
 

@@ -1,6 +1,7 @@
 //! The gateway without I/O: two nodes in this process, whose connection is two queues.
 
 mod doors;
+mod garbage;
 #[cfg(loom)]
 mod interleavings;
 mod lender;
@@ -624,9 +625,8 @@ impl Process {
                 *number += 1;
             }
         };
-        if self.near.take(&self.core, &mut take).is_some()
-            || self.inbox.take(&self.core, &mut take).is_some()
-        {
+        let near = self.near.take(&self.core, &mut take).expect("it can be");
+        if near.is_some() || self.inbox.take(&self.core, &mut take).expect("it can be").is_some() {
             return true;
         }
         if !std::mem::take(&mut self.has_own) {

@@ -1,6 +1,7 @@
 //! Random schedules of messages of all sizes between the ranks of one node, in parts.
 
 use super::*;
+use crate::gateway::garbage::Garbage;
 use crate::gateway::layout::About;
 use crate::gateway::near::ROW;
 use muster_base::limits::{NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_LONG_PIECE, NEAR_PIECE};
@@ -68,9 +69,26 @@ impl End {
 
     /// Takes a piece, in reads of so many bytes; whether there was one.
     fn take(&mut self, read: usize, sizes: &[(usize, usize)]) -> bool {
+        self.take_of(read, sizes, None).expect("it can be")
+    }
+
+    /// The same where one rank writes what it likes.
+    fn take_of(
+        &mut self,
+        read: usize,
+        sizes: &[(usize, usize)],
+        liar: Option<usize>,
+    ) -> Result<bool, Garbage> {
         let (me, coming) = (self.core.me, &mut self.coming);
         let taken = self.near.take(&self.core, &mut |mut piece| {
             let from = piece.from.rank as usize;
+            if Some(from) == liar {
+                let size = piece.bytes.to_vec().len();
+                assert!(size <= HEAD + NEAR_LONG_PIECE);
+                assert!(piece.offset.checked_add(size as u64).unwrap() <= piece.total);
+                coming[from].0 += 1;
+                return;
+            }
             let (number, there) = &mut coming[from];
             assert_eq!(piece.offset, there.len() as u64);
             while !piece.bytes.is_empty() {
@@ -85,7 +103,81 @@ impl End {
                 (*number, *there) = (*number + 1, Vec::new());
             }
         });
-        taken.is_some()
+        taken.map(|taken| taken.is_some())
+    }
+
+    /// Writes an entry: the sizes below its flag's number, the message's, and where its bytes are.
+    fn write(&self, to: usize, number: usize, [sizes, total, place]: [u64; 3]) {
+        let (core, memory) = (&self.core, &self.core.memory);
+        let entry = core.layout.entry(core.me, to, number % NEAR_ENTRIES);
+        memory.store(entry + 1, total);
+        memory.store(entry + 2, place);
+        memory.store(entry, (number as u64 + 1) << 32 | sizes);
+        core.call(core.me, to);
+    }
+}
+
+/// Bytes in the entry of a piece, at most.
+const HEAD: usize = 40;
+
+/// The words of an entry: whether it is a piece, with so many bytes in it and behind.
+fn sizes(is_piece: bool, inside: usize, behind: usize) -> u64 {
+    u64::from(is_piece) << 31 | (inside as u64) << 24 | behind as u64
+}
+
+/// Some that can be, and some that cannot.
+fn entry() -> impl Strategy<Value = [u64; 3]> {
+    let behind =
+        prop_oneof![0..300_usize, Just(NEAR_PIECE), Just(NEAR_LONG_PIECE), 0..1_usize << 24];
+    let inside = prop_oneof![4 => 0..=HEAD, 1 => 0..128_usize];
+    let total = prop_oneof![0..300_u64, Just(1 << 20), Just(u64::MAX), any::<u64>()];
+    let chunk = prop_oneof![Just(0), 1..NEAR_CHUNKS as u64 + 3, 0..1_u64 << 15];
+    let offset = prop_oneof![4 => Just(0), 2 => 0..300_u64, 1 => 0..1_u64 << 48];
+    (prop::bool::weighted(0.8), inside, behind, total, chunk, offset, any::<bool>()).prop_map(
+        |(is_piece, inside, behind, total, chunk, offset, is_streamed)| {
+            let place = u64::from(is_streamed) << 63 | chunk << 48 | offset;
+            [sizes(is_piece, inside, behind), total, place]
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn whatever_a_rank_writes_into_its_ring_is_a_piece_or_an_error_and_others_messages_come(
+        entries in proptest::collection::vec(entry(), 1..20),
+    ) {
+        let (mut ends, sizes) = (ends(), [(24, 0), (24, 3 * NEAR_PIECE), (0, 100)]);
+        let mut refused = None;
+        for (number, words) in entries.into_iter().enumerate() {
+            ends[0].write(1, number, words);
+            for end in &mut ends[2..5] {
+                end.send(1, &sizes);
+            }
+            loop {
+                let before = ends[1].coming[0].0;
+                match ends[1].take_of(1000, &sizes, Some(0)) {
+                    Ok(false) => break,
+                    Ok(true) => {
+                        let is_first = refused.is_none() || ends[1].coming[0].0 == before;
+                        prop_assert!(is_first, "it goes on behind what cannot be");
+                    }
+                    Err(garbage) => {
+                        prop_assert_eq!(garbage.of, Place { node: 0, rank: 0 });
+                        prop_assert_eq!(refused.replace(garbage), None);
+                    }
+                }
+            }
+            let taken = ends[1].coming[0].0 + u64::from(refused.is_some());
+            prop_assert!(refused.is_some() || taken == number as u64 + 1, "it is not looked at");
+        }
+        for from in 2..5 {
+            while ends[from].sending[1].1 != 0 {
+                prop_assert!(ends[from].send(1, &sizes) && ends[1].take(1000, &sizes));
+            }
+            prop_assert_eq!(ends[1].coming[from].0, ends[from].sending[1].0);
+        }
     }
 }
 
@@ -132,6 +224,63 @@ proptest! {
                 prop_assert_eq!(ends[to].coming[from].0, ends[from].sending[to].0);
             }
         }
+    }
+}
+
+#[test]
+fn an_entry_is_taken_up_to_the_limits_and_told_beyond_them() {
+    let all = NEAR_LONG_PIECE.div_ceil(NEAR_CHUNK);
+    let chunk = |chunk: usize| (chunk as u64) << 48;
+    let piece = |inside, behind| sizes(true, inside, behind);
+    let (most, long) = (HEAD + NEAR_PIECE, HEAD + NEAR_LONG_PIECE);
+    for (can_be, words) in [
+        (true, [sizes(false, 56, 0), 0, 0]),
+        (false, [sizes(false, 57, 0), 0, 0]),
+        (false, [sizes(false, 8, 1), 0, 0]),
+        (true, [piece(HEAD, NEAR_PIECE), most as u64, 0]),
+        (false, [piece(HEAD + 1, 0), 1 << 20, 0]),
+        (false, [piece(HEAD, NEAR_PIECE + 1), 1 << 20, 0]),
+        (false, [piece(HEAD, NEAR_PIECE), most as u64 - 1, 0]),
+        (true, [piece(8, 0), (1 << 48) + 7, (1 << 48) - 1]),
+        (false, [piece(8, 0), (1 << 48) + 6, (1 << 48) - 1]),
+        (true, [piece(HEAD, NEAR_LONG_PIECE), long as u64, chunk(NEAR_CHUNKS - all + 1)]),
+        (false, [piece(HEAD, NEAR_LONG_PIECE), long as u64, chunk(NEAR_CHUNKS - all + 2)]),
+        (false, [piece(HEAD, NEAR_LONG_PIECE + 1), 1 << 20, chunk(1)]),
+        (false, [piece(0, 1), 1, chunk(NEAR_CHUNKS + 1)]),
+        (false, [piece(0, 0), 0, chunk((1 << 15) - 1)]),
+    ] {
+        let mut ends = ends();
+        ends[0].write(1, 0, words);
+        let taken = ends[1].take_of(1000, &[], Some(0));
+        assert_eq!(taken.is_ok(), can_be, "{words:x?}: {taken:?}");
+        // Of what cannot be nothing was read, and it is told once.
+        assert_eq!(ends[1].coming[0].0, u64::from(can_be), "{words:x?}");
+        assert_eq!(ends[1].take_of(1000, &[], Some(0)), Ok(false));
+        assert_eq!(ends[1].near.is_closed(0), !can_be);
+    }
+}
+
+#[test]
+fn nothing_is_taken_from_a_ring_to_oneself() {
+    for (me, mut end) in ends().into_iter().enumerate() {
+        end.write(me, 0, [sizes(false, 8, 0), 0, 0]);
+        assert!(!end.take(100, &[]), "rank {me}");
+    }
+}
+
+#[test]
+fn who_says_that_it_has_freed_what_was_never_sent_is_told_and_holds_up_nobody() {
+    for lie in [65 << 32, 1 << 32 | 600, u64::MAX, 1 << 63] {
+        let (mut ends, sizes) = (ends(), [(24, 0)]);
+        while ends[0].send(1, &sizes) {}
+        let End { core, near, .. } = &mut ends[0];
+        assert_eq!(near.misled(core, 1), None);
+        assert!(!near.has_room(core, 1));
+        core.memory.store(core.layout.about(0, 1, About::Freed), lie);
+        assert!(near.has_room(core, 1), "nobody waits for it");
+        let garbage = near.misled(core, 1).expect("that cannot be");
+        assert_eq!(garbage.of, Place { node: 0, rank: 1 });
+        assert!(!ends[0].send(1, &sizes) && ends[0].send(2, &sizes));
     }
 }
 
