@@ -172,6 +172,9 @@ impl Images {
     }
 
     /// Removes an image, for one architecture or for all. Who is fetching it gets it all the same.
+    ///
+    /// On a full disk there may be room for the new index only once the files are gone: a line of
+    /// the old one whose file is not there tells of no image.
     pub(super) fn remove(&self, name: &str, arch: Option<&str>) -> Result<()> {
         let mut state = self.state();
         let is_meant =
@@ -180,10 +183,30 @@ impl Images {
         if gone.is_empty() {
             return Err(unknown(name, arch));
         }
-        let gone: Vec<_> = gone.iter().filter_map(|key| state.all.remove(key)).collect();
-        self.write_index(&state)?;
-        gone.iter().for_each(|image| self.discard(&mut state, image.digest));
-        Ok(())
+        let gone: Vec<_> = gone.iter().filter_map(|key| state.all.remove_entry(key)).collect();
+        let mut written = self.write_index(&state);
+        let is_written = written.is_ok();
+        let is_shared =
+            |image: &Arc<Image>| state.all.values().any(|other| other.digest == image.digest);
+        let (shared, own): (Vec<_>, Vec<_>) =
+            gone.into_iter().partition(|(_, image)| !is_written && is_shared(image));
+        own.iter().for_each(|(_, image)| self.discard(&mut state, image.digest));
+        // An open file takes its room until it is closed.
+        drop(own);
+        if !is_written {
+            written = self.write_index(&state);
+        }
+        match written {
+            // The next manager would find these.
+            Err(error) if !shared.is_empty() => {
+                state.all.extend(shared);
+                Err(error)
+            }
+            _ => {
+                shared.iter().for_each(|(_, image)| self.discard(&mut state, image.digest));
+                Ok(())
+            }
+        }
     }
 
     /// Removes a file that no image is any more.
@@ -235,33 +258,56 @@ impl Images {
         };
         let circle = self.circle()?;
         let mut door = self.door.lock().expect("no holder panics");
+        let mut before = None;
         let mut opened = self.open_door(&circle, at);
         let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
         let is_own =
             |door: &mut Door| matches!(door.address(), Address::Tls(_, own) if own == port);
         if opened.as_ref().is_err_and(is_taken)
-            && let Some(before) = door.take_if(is_own)
+            && let Some(gives_way) = door.take_if(is_own)
         {
-            let there = before.address().clone();
-            drop(before);
+            before = Some(gives_way.address().clone());
+            drop(gives_way);
             opened = self.open_door(&circle, at);
-            if opened.is_err() {
-                *door = self.open_door(&circle, &there).ok();
-            }
         }
-        let opened = opened.map_err(|error| {
-            self.state().open = door.as_ref().map(|door| door.address().to_string());
+        let not_served = |error: io::Error| {
             let text = format!("images cannot be served at {at}: {error}  [E172]");
             Error::new(Errno::from_io_error(&error).unwrap_or(Errno::IO), text)
-        })?;
-        let Address::Tls(_, port) = *opened.address() else { unreachable!("it is TLS's") };
-        let is = opened.address().to_string();
-        // Who is behind the one before is done first, and may ask for the state meanwhile.
-        *door = Some(opened);
+        };
+        let opened = opened.map_err(not_served).and_then(|opened| {
+            let Address::Tls(_, port) = *opened.address() else { unreachable!("it is TLS's") };
+            self.note_listen(Address::Tls(host.clone(), port).to_string())?;
+            Ok(opened)
+        });
+        let failed = match opened {
+            // Who is behind the one before is done first, and may ask for the state meanwhile.
+            Ok(opened) => {
+                *door = Some(opened);
+                None
+            }
+            Err(error) => {
+                if let Some(before) = before {
+                    *door = self.open_door(&circle, &before).ok();
+                }
+                Some(error)
+            }
+        };
+        self.state().open = door.as_ref().map(|door| door.address().to_string());
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Where the door is to be, for the managers to come.
+    fn note_listen(&self, at: String) -> Result<()> {
         let mut state = self.state();
-        state.listen = Some(Address::Tls(host.clone(), port).to_string());
-        state.open = Some(is);
-        self.write_index(&state)
+        if state.listen.as_ref() == Some(&at) {
+            return Ok(());
+        }
+        let before = state.listen.replace(at);
+        let written = self.write_index(&state);
+        if written.is_err() {
+            state.listen = before;
+        }
+        written
     }
 
     /// Those who have the image key, which is made if there is none.
@@ -284,12 +330,15 @@ impl Images {
         Door::open_to(circle, at, server)
     }
 
-    /// Closes the door.
+    /// Closes the door, also if the managers to come cannot be told.
     pub(super) fn close(&self) -> Result<()> {
         *self.door.lock().expect("no holder panics") = None;
         let mut state = self.state();
         (state.listen, state.open) = (None, None);
-        self.write_index(&state)
+        self.write_index(&state).map_err(|Error { errno, text }| {
+            let text = format!("the door is shut, but the next manager opens it again: {text}");
+            Error::new(errno, text)
+        })
     }
 
     /// Begins to take an image.
@@ -442,16 +491,67 @@ mod tests {
     use crate::chunk::Hash;
     use crate::scratch::Scratch;
 
+    fn pushed(images: &Arc<Images>, name: &str, content: &[u8]) -> Result<()> {
+        let recipe = Recipe { size: content.len() as u64, chunks: vec![Hash::of(content)] };
+        let mut push = images.begin(name, "any", recipe)?;
+        push.take(0, content)?;
+        push.commit()
+    }
+
+    /// Files are written here no more, as on a full disk.
+    fn fill(directory: &Path) {
+        fs::create_dir(directory.join("index.new")).unwrap();
+    }
+
+    fn files(directory: &Path) -> usize {
+        fs::read_dir(directory).unwrap().count()
+    }
+
+    #[test]
+    fn on_a_full_disk_an_image_is_removed_or_still_there() {
+        let scratch = Scratch::new("full");
+        let images = Images::open(&scratch).unwrap();
+        for (name, content) in [("own", &b"own"[..]), ("one", b"same"), ("other", b"same")] {
+            pushed(&images, name, content).unwrap();
+        }
+        fill(&scratch);
+        assert_eq!(files(&scratch), 2 + 2 * 2);
+        images.remove("own", None).unwrap();
+        assert_eq!(files(&scratch), 2 + 2, "its bytes are gone");
+        let said = images.remove("one", None).unwrap_err();
+        assert!(said.text.contains("[E310]"), "{said}");
+        assert_eq!(images.names(), ["one", "other"]);
+        drop(images);
+        let images = Images::open(&scratch).unwrap();
+        assert_eq!(images.names(), ["one", "other"], "the next manager has the same");
+        let key = ("one".to_owned(), "any".to_owned());
+        assert!(images.state().all.contains_key(&key));
+    }
+
+    #[test]
+    fn on_a_full_disk_the_door_stays_where_it_is_and_is_shut_all_the_same() {
+        let scratch = Scratch::new("door");
+        let images = Images::open(&scratch).unwrap();
+        let at = "tls!127.0.0.1!0".parse().unwrap();
+        images.listen(&at).unwrap();
+        let shown = |images: &Images| images.status()["door"].clone();
+        let first = shown(&images);
+        fill(&scratch);
+        images.listen(&at).unwrap_err();
+        assert_eq!(shown(&images), first);
+        // Where it is already there is nothing to write.
+        images.listen(&first.as_str().unwrap().parse().unwrap()).unwrap();
+        assert_eq!(shown(&images), first);
+        let said = images.close().unwrap_err();
+        assert!(said.text.starts_with("the door is shut, but"), "{said}");
+        assert!(shown(&images).is_null());
+    }
+
     #[test]
     fn where_no_more_images_are_kept_one_of_them_may_still_become_another() {
         let scratch = Scratch::new("replaced");
         let images = Images::open(&scratch).unwrap();
-        let push = |name: &str, content: &[u8]| {
-            let recipe = Recipe { size: content.len() as u64, chunks: vec![Hash::of(content)] };
-            let mut push = images.begin(name, "any", recipe)?;
-            push.take(0, content)?;
-            push.commit()
-        };
+        let push = |name: &str, content: &[u8]| pushed(&images, name, content);
         push("i0", b"same").unwrap();
         let one = images.get("i0", "any").unwrap();
         for number in 1..IMAGES_MAX {
