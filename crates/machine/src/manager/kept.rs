@@ -42,18 +42,20 @@ impl Kept {
         (self.whole as u32..self.lengths.len() as u32).collect()
     }
 
-    /// Takes note of bytes that go to the end of what is there.
-    fn grow(&mut self, offset: u64, length: usize) -> Result<()> {
+    /// Takes bytes that go to the end of what is there. They are there once they are written: what
+    /// had no room is to be given again.
+    fn take(&mut self, file: &File, offset: u64, bytes: &[u8]) -> Result<()> {
         let is_next = offset == (self.whole * CHUNK + self.part) as u64;
         let Some(most) = self.lengths.get(self.whole).filter(|_| is_next) else {
             return fail(Errno::INVAL, "chunks of the job's files: bytes out of order  [E205]");
         };
-        if self.part + length > *most {
+        if self.part + bytes.len() > *most {
             let text =
                 format!("chunk {} of the job's files has {most} bytes, not more", self.whole);
             return fail(Errno::INVAL, text + "  [E205]");
         }
-        self.part += length;
+        file.write_all_at(bytes, offset).map_err(|error| unkept(&error))?;
+        self.part += bytes.len();
         if self.part == *most {
             (self.whole, self.part) = (self.whole + 1, 0);
         }
@@ -85,11 +87,9 @@ pub(super) fn give(job: &Job, offset: u64, bytes: &[u8]) -> Result<()> {
     let file = open(job, "chunks", File::options().write(true))?;
     let mut state = job.state();
     match &mut state.kept {
-        Some(kept) => kept.grow(offset, bytes.len())?,
-        None => return Err(ended_by(&state)),
+        Some(kept) => kept.take(&file, offset, bytes),
+        None => Err(ended_by(&state)),
     }
-    drop(state);
-    file.write_all_at(bytes, offset).map_err(|error| unkept(&error))
 }
 
 /// Sends them all, now that the job has nodes.
@@ -136,4 +136,26 @@ pub(super) fn send(job: &Arc<Job>) -> std::result::Result<Pieces, Failed> {
 fn is_wanted(job: &Job) -> std::result::Result<(), Failed> {
     let is_starting = job.state().progress.phase() == Phase::Starting;
     if is_starting { Ok(()) } else { Err((None, ended(job))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn bytes_that_a_full_disk_has_not_taken_are_not_there() {
+        let mut kept = Kept { lengths: vec![CHUNK, 3], ..Kept::default() };
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let said = kept.take(&full, 0, &[1; CHUNK]).unwrap_err();
+        assert!(said.text.contains("[E310]"), "{said}");
+        assert_eq!(kept.wanted(), [0, 1]);
+        let scratch = Scratch::new("kept");
+        let file = File::create(scratch.join("chunks")).unwrap();
+        kept.take(&file, 0, &[1; CHUNK]).unwrap();
+        assert_eq!(kept.wanted(), [1]);
+        assert!(kept.take(&file, 0, &[1; 3]).unwrap_err().text.contains("out of order"));
+        kept.take(&file, CHUNK as u64, &[1; 3]).unwrap();
+        assert!(kept.wanted().is_empty());
+    }
 }
