@@ -1,10 +1,26 @@
 //! How many descriptors a process may have open. A daemon has some for each rank, and needs more
 //! than the 1,024 that are usual; so it takes what it may have. The programs that it runs get what
 //! was usual: select(2) knows no more than 1,024, and some close all that there might be.
+//!
+//! Where none is left, who comes stays in the listener's backlog until one is free
+//! ([`ACCEPT_AGAIN`]).
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::sync::OnceLock;
+use std::time::Duration;
+
+/// How long a listener waits for descriptors before it tries again: until then its socket stays
+/// ready, and who only asks the kernel would not sleep.
+pub(crate) const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
+
+/// Whether a listener that got nobody is to wait, since whoever comes is still there.
+pub(crate) fn is_to_wait(error: &io::Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::WouldBlock | ErrorKind::ConnectionAborted | ErrorKind::Interrupted
+    )
+}
 
 /// The soft limit that this process came with, once it has taken more.
 static USUAL: OnceLock<u64> = OnceLock::new();
@@ -35,4 +51,19 @@ pub(crate) fn usual() -> Option<u64> {
 pub(crate) fn be_usual(usual: u64) -> io::Result<()> {
     let maximum = getrlimit(Resource::Nofile).maximum;
     Ok(setrlimit(Resource::Nofile, Rlimit { current: Some(usual), maximum })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_no_descriptor_for_a_guest_waits_and_who_has_lost_one_does_not() {
+        let error = |errno: rustix::io::Errno| io::Error::from(errno);
+        use rustix::io::Errno;
+        let waits = [Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM];
+        assert!(waits.into_iter().map(error).all(|error| is_to_wait(&error)));
+        let goes_on = [Errno::AGAIN, Errno::CONNABORTED, Errno::INTR];
+        assert!(!goes_on.into_iter().map(error).any(|error| is_to_wait(&error)));
+    }
 }

@@ -25,6 +25,7 @@
 
 use super::Node;
 use super::gateway::rank_of;
+use crate::descriptors::{ACCEPT_AGAIN, is_to_wait};
 use crate::memory::{Memory, Vote, id_of};
 use muster_base::limits::SESSIONS_MAX;
 use muster_fabric::primitive::{Nodes, Relation};
@@ -329,7 +330,15 @@ impl Booth {
                 if over.load(Ordering::Relaxed) {
                     return;
                 }
-                let Ok(stream) = stream else { continue };
+                let stream = match stream {
+                    Ok(stream) => stream,
+                    Err(error) => {
+                        if is_to_wait(&error) {
+                            std::thread::sleep(ACCEPT_AGAIN);
+                        }
+                        continue;
+                    }
+                };
                 let (node, memory, place) = (node.clone(), memory.clone(), places.clone());
                 // One is of who hands them out.
                 if Arc::strong_count(&place) <= SESSIONS_MAX + 1 {

@@ -4,9 +4,10 @@ use super::hands::Hands;
 use super::place::Place;
 use super::turns::Turns;
 use super::{Status, Table, Told, kept, socket, sys};
+use crate::descriptors::{ACCEPT_AGAIN, is_to_wait};
 use crate::keeper::{Directory, Presence};
 use muster_base::limits::LETTER_MAX;
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::fs;
@@ -36,10 +37,18 @@ pub fn run(directory: &Path) -> io::Result<()> {
 struct Strober {
     turns: Arc<Turns>,
     is_real_time: bool,
-    door: UnixListener,
+    door: Door,
     /// Who has not said his line yet.
     askers: VecDeque<Asker>,
     kept: PathBuf,
+}
+
+/// Where they come in.
+struct Door {
+    listener: UnixListener,
+    /// No descriptor is left for who has come: until some are he waits, and so does the strober,
+    /// though the socket is ready.
+    is_short: bool,
 }
 
 struct Asker {
@@ -52,8 +61,9 @@ impl Strober {
         let path = socket(directory.path());
         // Left behind by one that was killed.
         let _ = fs::remove_file(&path);
-        let door = UnixListener::bind(&path)?;
-        door.set_nonblocking(true)?;
+        let listener = UnixListener::bind(&path)?;
+        listener.set_nonblocking(true)?;
+        let door = Door { listener, is_short: false };
         let place = Place::of(directory);
         let is_grouped = matches!(place, Place::Groups(_));
         // To look for ranks in lists may take longer than a slice.
@@ -71,7 +81,7 @@ impl Strober {
     fn serve(&mut self) -> io::Result<()> {
         loop {
             let [lifeline, door, askers @ ..] = &self.wait()?[..] else { return Ok(()) };
-            let (is_over, is_knocked) = (*lifeline, *door);
+            let (is_over, is_knocked) = (*lifeline, *door || self.door.is_short);
             let ready: Vec<usize> = (0..askers.len()).filter(|at| askers[*at]).collect();
             if is_over {
                 return Ok(());
@@ -89,10 +99,11 @@ impl Strober {
     /// Sleeps until something happens: at the lifeline, the door, or with an asker.
     fn wait(&self) -> io::Result<Vec<bool>> {
         let lifeline = rustix::stdio::stdin();
-        let mut fds =
-            vec![PollFd::new(&lifeline, PollFlags::IN), PollFd::new(&self.door, PollFlags::IN)];
+        let (knock, patience) = self.door.awaits();
+        let door = PollFd::new(&self.door.listener, knock);
+        let mut fds = vec![PollFd::new(&lifeline, PollFlags::IN), door];
         fds.extend(self.askers.iter().map(|asker| PollFd::new(&asker.stream, PollFlags::IN)));
-        match poll(&mut fds, None) {
+        match poll(&mut fds, patience.as_ref()) {
             Ok(_) => Ok(fds.iter().map(|fd| !fd.revents().is_empty()).collect()),
             Err(Errno::INTR) => Ok(vec![false; fds.len()]),
             Err(error) => Err(error.into()),
@@ -113,7 +124,7 @@ impl Strober {
 
     /// Somebody wants to say something.
     fn admit(&mut self) {
-        while let Ok((stream, _)) = self.door.accept() {
+        while let Some(stream) = self.door.admit() {
             if stream.set_nonblocking(true).is_err() {
                 continue;
             }
@@ -168,6 +179,32 @@ impl Strober {
     }
 }
 
+impl Door {
+    /// What of it is waited for, and for how long at most.
+    fn awaits(&self) -> (PollFlags, Option<Timespec>) {
+        match self.is_short {
+            true => (PollFlags::empty(), ACCEPT_AGAIN.try_into().ok()),
+            false => (PollFlags::IN, None),
+        }
+    }
+
+    /// Somebody, if there is one and a descriptor for him.
+    fn admit(&mut self) -> Option<UnixStream> {
+        loop {
+            let admitted = self.listener.accept();
+            self.is_short = admitted.as_ref().is_err_and(is_to_wait);
+            match admitted {
+                Ok((stream, _)) => return Some(stream),
+                Err(error) if self.is_short || error.kind() == ErrorKind::WouldBlock => {
+                    return None;
+                }
+                // He has gone again.
+                Err(_) => {}
+            }
+        }
+    }
+}
+
 impl Asker {
     /// Reads what there is; true if it is a whole line, or no more will come.
     fn read(&mut self) -> io::Result<bool> {
@@ -186,6 +223,31 @@ impl Drop for Strober {
     fn drop(&mut self) {
         self.turns.end();
         // Nobody is to find a door behind which nobody is.
-        let _ = self.door.local_addr().map(|at| at.as_pathname().map(fs::remove_file));
+        let _ = self.door.listener.local_addr().map(|at| at.as_pathname().map(fs::remove_file));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use rustix::net::{AddressFamily, SocketType};
+
+    #[test]
+    fn a_door_that_lets_nobody_in_is_not_asked_again_at_once() {
+        // A socket nobody listens at fails as one for which no descriptor is left.
+        let fails = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).unwrap();
+        let mut door = Door { listener: fails.into(), is_short: false };
+        assert_eq!(door.awaits(), (PollFlags::IN, None));
+        assert!(door.admit().is_none());
+        let (knock, patience) = door.awaits();
+        assert!(knock.is_empty() && patience.is_some());
+        let scratch = Scratch::new("strober");
+        door.listener = UnixListener::bind(scratch.join("door")).unwrap();
+        door.listener.set_nonblocking(true).unwrap();
+        let _asker = UnixStream::connect(scratch.join("door")).unwrap();
+        assert!(door.admit().is_some());
+        assert!(door.admit().is_none(), "there was one");
+        assert_eq!(door.awaits(), (PollFlags::IN, None));
     }
 }
