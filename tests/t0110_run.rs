@@ -78,6 +78,9 @@ fn what_cannot_be_is_refused_at_once() {
         assert!(out.out.is_empty(), "{args:?}: {out:?}");
     }
     assert_eq!(cluster.json(&["ps", "--json"])["jobs"].as_array().unwrap().len(), 0);
+    let refused = cluster.json(&["ps", "--all", "--json"])["jobs"].clone();
+    let names = refused.as_array().unwrap().iter().map(|job| job["name"].as_str());
+    assert_eq!(names.collect::<Vec<_>>(), [Some("true"); 3], "{refused}");
     // What fails before there is a job is told in JSON as well, where that was asked for.
     let told = cluster.muster(&["run", "--json", "./nosuch"]).run().code(127);
     let told: Value = serde_json::from_str(&told.out).expect("JSON");

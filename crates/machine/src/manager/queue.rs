@@ -127,7 +127,11 @@ pub(super) fn allot(job: &Arc<Job>, may_wait: bool) -> Result<bool> {
     }
     let mut spec = spec_of(job)?;
     manager.nodes.await_back();
-    let (ask, ranks) = manager.ask(job, &mut spec)?;
+    let asked = manager.ask(job, &mut spec);
+    let (ask, ranks) = asked.inspect_err(|_| {
+        // Who looks at what was refused sees what it was.
+        job.state().spec.get_or_insert_with(|| spec.clone());
+    })?;
     let mut queue = manager.queue.state();
     {
         let mut state = job.state();
