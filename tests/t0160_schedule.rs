@@ -240,7 +240,7 @@ fn a_drained_node_gets_no_jobs_until_it_is_resumed_even_by_another_manager() {
     assert_eq!(five.out, "n0\n".repeat(5));
     let both = job(&cluster, "both", &["-N", "2"]);
     let why = await_state(&cluster, "both", "pending")["why"].clone();
-    assert_eq!(why, "2 nodes asked, 1 can take it; the others are down, drained or reserved");
+    assert_eq!(why, "2 nodes asked, 1 can take it; the others are down, slow, drained or reserved");
     cluster.muster(&["nodes", "--resume", "n1"]).run().ok();
     both.await_out("began\nbegan");
     assert_eq!(state(1)["state"], "up");

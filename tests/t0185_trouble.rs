@@ -222,6 +222,14 @@ fn a_node_that_stands_still_for_ten_seconds_is_slow_and_not_dead() {
         let line = listed.lines().find(|line| line.starts_with("n1 ")).unwrap_or("").to_owned();
         line.contains(" slow ") && line.contains("has not answered for ")
     });
+    let listed = cluster.muster(&["ls", "/nodes"]).run().ok().out;
+    assert_eq!(listed.matches('n').count(), 4, "{listed}");
+    // It will come: who asks for it waits as long as it does.
+    let asks = [&["-w", "n1"][..], &["-N", "4"]].map(|nodes| {
+        let asks = cluster.muster(&[&["run"], nodes, &["echo", "came"]].concat()).start();
+        until("it waits for its nodes", || asks.err().contains("[N110]"));
+        asks
+    });
     let (ours, its) = ("waits for n1", "has not answered for ");
     until("who waits for it is told so", || job.err().contains(ours) && job.err().contains(its));
     assert_eq!(others.wait().ok().out.matches("well").count(), 3);
@@ -230,6 +238,8 @@ fn a_node_that_stands_still_for_ten_seconds_is_slow_and_not_dead() {
     signal(pid, Signal::CONT);
     let said = job.wait().ok();
     assert_eq!(said.out.matches("ended").count(), 4, "{said:?}");
+    let came = asks.map(|asks| asks.wait().ok().out.matches("came").count());
+    assert_eq!(came, [1, 4]);
     assert_eq!((cluster.await_pid("n1"), losses(&cluster)), (pid, 0));
     cluster.await_nodes(4);
     is_whole(&cluster, 4);

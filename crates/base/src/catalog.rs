@@ -78,9 +78,9 @@ catalog! {
         "More nodes than exist, or nodes of other names. It was refused at once; nothing waits."
         "muster nodes shows what there is. A larger one: muster down && muster up -N K"
     N110 "The job waits for its nodes."
-        "Others have them or wait ahead of it, or some are down, drained or reserved. It starts \
-         by itself, but never on nodes that are reserved each day if it does not say how long it \
-         runs (--time)."
+        "Others have them or wait ahead of it, or some are down, slow, drained or reserved. It \
+         starts by itself, but never on nodes that are reserved each day if it does not say how \
+         long it runs (--time)."
         "muster ps shows who waits for what; Ctrl-C or muster kill ends the wait. muster scheduler \
          tells by which rule nodes are given."
     E111 "The ranks do not fit the nodes that were asked for."
@@ -105,7 +105,7 @@ catalog! {
         "Keep it where it goes: muster run ./a > FILE, or -o FILE. The output of a job that was \
          started with --detach is kept whole."
     E114 "The node is down."
-        "Its daemon died or does not answer. It is started again, and joins by itself."
+        "Its daemon died, or its connection broke. It is started again, and joins by itself."
         "muster nodes tells why; try again in a moment, or choose others: -w n[0-2]"
     E115 "This is no way to schedule."
         "There is no such scheduler, or one of its settings is not what it can be: a slice takes \

@@ -12,6 +12,7 @@ use super::Manager;
 use super::beat::{Behind, behind};
 use super::job::Job;
 use super::overview::NodeOverview;
+use super::place::Nodes as ByState;
 use crate::launch::Order;
 use crate::line;
 use crate::memory::id_of;
@@ -166,17 +167,35 @@ impl Nodes {
         self.table.lock().expect("no holder panics")
     }
 
-    /// Names of the nodes that are up, and of those that are down or slow, in order.
-    pub(super) fn names(&self) -> (Vec<String>, Vec<String>) {
+    /// Names of the nodes by their state, in order.
+    pub(super) fn by_state(&self) -> ByState {
         let table = self.table();
-        let mut all: Vec<(&String, bool)> =
-            table.iter().map(|(name, known)| (name, known.state() == "up")).collect();
+        let mut all: Vec<(&String, &str)> =
+            table.iter().map(|(name, known)| (name, known.state())).collect();
         all.sort_by_key(|(name, _)| order(name));
-        let named = |wanted: bool| {
-            let some = all.iter().filter(|(_, up)| *up == wanted);
+        let named = |wanted: &str| {
+            let some = all.iter().filter(|(_, state)| *state == wanted);
             some.map(|(name, _)| (*name).clone()).collect()
         };
-        (named(true), named(false))
+        ByState { up: named("up"), slow: named("slow"), down: named("down") }
+    }
+
+    /// Names of all nodes, in order.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.named(|_| true)
+    }
+
+    /// Names of those that can be reached, be they slow, in order.
+    pub(super) fn linked(&self) -> Vec<String> {
+        self.named(|known| known.link.is_some())
+    }
+
+    fn named(&self, is_meant: impl Fn(&Known) -> bool) -> Vec<String> {
+        let table = self.table();
+        let some = table.iter().filter(|(_, known)| is_meant(known));
+        let mut names: Vec<String> = some.map(|(name, _)| name.clone()).collect();
+        names.sort_by_key(|name| order(name));
+        names
     }
 
     /// The connection to a node.
@@ -287,9 +306,7 @@ impl Nodes {
 
     /// All nodes, for `status`.
     pub(super) fn status(&self, roster: &Roster, drained: &BTreeMap<String, String>) -> Vec<Value> {
-        let (up, down) = self.names();
-        let mut names: Vec<String> = up.into_iter().chain(down).collect();
-        names.sort_by_key(|name| order(name));
+        let names = self.names();
         let table = self.table();
         let one = |name: String| {
             let known = table.get(&name)?;

@@ -103,7 +103,7 @@ pub(super) fn file(scope: &Scope) -> Entry {
     let scope = scope.clone();
     File::new(0o444, move |_| {
         let manager = scope.manager()?;
-        let mut nodes = manager.nodes.names().0;
+        let mut nodes = manager.nodes.by_state().up;
         nodes.retain(|name| scope.has_node(name));
         let scope = scope.clone();
         Ok(asked(&manager, &nodes, move |told| {

@@ -20,7 +20,8 @@ pub struct Place {
 pub struct Wanted {
     /// How many nodes.
     pub nodes: usize,
-    /// With how few it does while others are down, drained or reserved, if it does with fewer.
+    /// With how few it does while others are down, slow, drained or reserved, if it does with
+    /// fewer.
     pub least: Option<usize>,
     /// How many ranks.
     pub ranks: usize,
@@ -33,8 +34,32 @@ pub struct Wanted {
 pub struct Nodes {
     /// Those that are there.
     pub up: Vec<String>,
+    /// Those that are there and have not answered for a while: who asks for them waits until they
+    /// do.
+    pub slow: Vec<String>,
     /// Those that are known, but not there.
     pub down: Vec<String>,
+}
+
+impl Nodes {
+    /// Leaves those that are meant.
+    pub fn retain(&mut self, is_meant: impl Fn(&String) -> bool) {
+        for names in [&mut self.up, &mut self.slow, &mut self.down] {
+            names.retain(&is_meant);
+        }
+    }
+
+    fn told(&self) -> String {
+        let states = [(&self.up, "up"), (&self.slow, "slow"), (&self.down, "down")];
+        let mut some = states.into_iter().filter(|(names, _)| !names.is_empty());
+        match (some.clone().count(), some.next()) {
+            (1, Some((names, state))) => format!("{}, all {state}", nodeset::fold(names)),
+            (_, first) => {
+                let told = |(names, state)| format!("{} {state}", nodeset::fold(names));
+                first.into_iter().chain(some).map(told).collect::<Vec<_>>().join(", ")
+            }
+        }
+    }
 }
 
 /// What a job asks for, whatever there is: the same each time that it asks.
@@ -141,13 +166,12 @@ impl Wanted {
     /// # Errors
     /// One sentence that says what was asked for, what there is, and what to do.
     pub fn check(&self, nodes: &Nodes) -> Result<(), String> {
-        let Nodes { up, down } = nodes;
         self.check_names(nodes)?;
-        let most = up.len();
+        let most = nodes.up.len() + nodes.slow.len();
         if most == 0 {
-            return Err(match &down[..] {
+            return Err(match &nodes.down[..] {
                 [] => "no node has joined yet. See: muster nodes  [E114]".to_owned(),
-                _ => format!(
+                down => format!(
                     "all nodes are down ({}). See: muster nodes  [E114]",
                     nodeset::fold(down)
                 ),
@@ -158,20 +182,20 @@ impl Wanted {
             None if self.nodes > most => Err(format!(
                 "{} nodes asked, {most} exist ({}). Nothing queued. Use -N {most}  [E110]",
                 self.nodes,
-                told(up, down)
+                nodes.told()
             )),
             None => Ok(()),
         }
     }
 
-    fn check_names(&self, Nodes { up, down }: &Nodes) -> Result<(), String> {
+    fn check_names(&self, Nodes { up, slow, down }: &Nodes) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for name in self.among.iter().flatten() {
             if down.contains(name) {
                 return Err(format!("{name} is down. See: muster nodes  [E114]"));
             }
-            if !up.contains(name) {
-                let all = nodeset::fold(up.iter().chain(down));
+            if !up.contains(name) && !slow.contains(name) {
+                let all = nodeset::fold(up.iter().chain(slow).chain(down));
                 return Err(format!("there is no node {name}; there are {all}  [E113]"));
             }
             if !seen.insert(name) {
@@ -215,13 +239,6 @@ pub fn place(ranks: usize, nodes: &[String], per_node: Option<&PerNode>) -> Vec<
     nodes.iter().zip(counts).flat_map(on).collect()
 }
 
-fn told(up: &[String], down: &[String]) -> String {
-    match down {
-        [] => format!("{}, all up", nodeset::fold(up)),
-        _ => format!("{} up, {} down", nodeset::fold(up), nodeset::fold(down)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,7 +248,7 @@ mod tests {
     }
 
     fn all_up(count: usize) -> Nodes {
-        Nodes { up: names(count), down: Vec::new() }
+        Nodes { up: names(count), ..Nodes::default() }
     }
 
     fn checked(spec: &Spec, nodes: &Nodes) -> Result<Wanted, String> {
@@ -326,6 +343,21 @@ mod tests {
         };
         assert!(said(names(2)).contains("all nodes are down (n[0-1])"));
         assert!(said(vec![]).contains("no node has joined"));
+    }
+
+    #[test]
+    fn a_slow_node_is_one_that_will_come() {
+        let slow = || Nodes { up: names(1), slow: vec!["n1".to_owned()], ..Nodes::default() };
+        for json in [r#"{"argv":["x"],"nodes":2}"#, r#"{"argv":["x"],"nodelist":"n1"}"#] {
+            checked(&spec(json), &slow()).unwrap();
+        }
+        let nodes = Nodes { slow: names(2), ..Nodes::default() };
+        checked(&spec(r#"{"argv":["x"]}"#), &nodes).unwrap();
+        let said =
+            |nodes: &Nodes| checked(&spec(r#"{"argv":["x"],"nodes":3}"#), nodes).unwrap_err();
+        assert!(said(&nodes).contains("3 nodes asked, 2 exist (n[0-1], all slow)"));
+        let nodes = Nodes { down: vec!["n7".to_owned()], ..slow() };
+        assert!(said(&nodes).contains("3 nodes asked, 2 exist (n0 up, n1 slow, n7 down)"));
     }
 
     #[test]

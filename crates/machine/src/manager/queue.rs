@@ -17,7 +17,7 @@ use super::Manager;
 use super::job::Job;
 use super::journal::Record;
 use super::launch;
-use super::place::{Nodes, Wanted, wanted};
+use super::place::{Wanted, wanted};
 use super::progress::Bears;
 use super::settings::{named, number_of};
 use super::spec::{Phase, Spec};
@@ -191,13 +191,12 @@ impl Manager {
     /// What a job asks for: its nodes and its ranks.
     fn ask(&self, job: &Job, spec: &mut Spec) -> Result<(Ask, usize)> {
         let refuse = |text: String| Error::new(Errno::INVAL, text);
-        let (mut up, mut down) = self.nodes.names();
+        let mut nodes = self.nodes.by_state();
         let mut scope = String::new();
         if let Some(view) = &job.view {
             let settings = self.settings.get();
             let has = |node: &String| settings.views.get(&**view).is_some_and(|v| v.has(node));
-            up.retain(has);
-            down.retain(has);
+            nodes.retain(has);
             scope = format!("view {view}: ");
         }
         if let Some(name) = &spec.partition {
@@ -217,8 +216,7 @@ impl Manager {
                 )));
             }
             let has = |node: &String| number_of(node).is_some_and(|number| part.has(number));
-            up.retain(has);
-            down.retain(has);
+            nodes.retain(has);
             let longest = part.time.map(|time| time.as_millis() as u64);
             if let (Some(longest), Some(asked)) = (longest, spec.time_ms)
                 && asked > longest
@@ -238,7 +236,7 @@ impl Manager {
                 "a time of 0 is none at all: give time_ms at least 1  [E116]".into(),
             ));
         }
-        let wanted = wanted(spec).and_then(|one| one.check(&Nodes { up, down }).map(|()| one));
+        let wanted = wanted(spec).and_then(|one| one.check(&nodes).map(|()| one));
         let wanted = wanted.map_err(|said| refuse(format!("{scope}{said}")))?;
         Ok((self.ask_for(job, spec, &wanted), wanted.ranks))
     }

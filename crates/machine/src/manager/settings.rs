@@ -107,8 +107,7 @@ impl Manager {
 
     /// The number of a node that there is.
     fn known(&self, name: &str) -> Option<u32> {
-        let (up, down) = self.nodes.names();
-        let is_known = up.iter().chain(&down).any(|one| one == name);
+        let is_known = self.nodes.names().iter().any(|one| one == name);
         number_of(name).filter(|_| is_known)
     }
 

@@ -212,14 +212,14 @@ fn status(scope: &Scope) -> Result<String> {
     Ok(format!("{value}\n"))
 }
 
-/// The nodes that are up by their processors, in JSON: little to read before each job.
+/// The nodes that jobs may have by their processors, in JSON: little to read before each job.
 fn arches(scope: &Scope) -> Result<String> {
     let manager = scope.manager()?;
-    let (mut up, _) = manager.nodes.names();
-    up.retain(|name| scope.has_node(name));
-    let known = manager.nodes.arches(up.iter());
+    let mut there = manager.nodes.linked();
+    there.retain(|name| scope.has_node(name));
+    let known = manager.nodes.arches(there.iter());
     let mut alike: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for name in &up {
+    for name in &there {
         alike.entry(&known[name]).or_default().push(name);
     }
     let sets = alike.into_iter().map(|(arch, names)| (arch, nodeset::fold(names)));
@@ -271,8 +271,8 @@ impl Dir for NodesDir {
 
     fn list(&self) -> Vec<String> {
         let Ok(manager) = self.scope.manager() else { return Vec::new() };
-        let up = manager.nodes.names().0.into_iter();
-        up.filter(|name| self.scope.has_node(name)).collect()
+        let there = manager.nodes.linked().into_iter();
+        there.filter(|name| self.scope.has_node(name)).collect()
     }
 }
 
@@ -438,9 +438,8 @@ impl Commands for RootCtl {
 
     fn status(&self) -> String {
         let Some(manager) = self.0.upgrade() else { return String::new() };
-        let (up, down) = manager.nodes.names();
+        let nodes = manager.nodes.names().len();
         let jobs = manager.all_jobs().iter().filter(|job| !job.is_done()).count();
-        let nodes = up.len() + down.len();
         format!("manager {}, {nodes} nodes, {jobs} jobs\n", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -177,8 +177,7 @@ impl Manager {
             }
         }
         if view.nodes.is_empty() && !view.clusters.is_empty() {
-            let (up, down) = self.nodes.names();
-            view.nodes.extend(up.iter().chain(&down).filter_map(|name| number_of(name)));
+            view.nodes.extend(self.nodes.names().iter().filter_map(|name| number_of(name)));
         }
         if view.nodes.is_empty() {
             return fail(Errno::INVAL, "a view has nodes: write for instance nodes=n[0-3]  [E118]");

@@ -6,9 +6,9 @@
 //! any moment by another, which finds the same jobs waiting and running.
 //!
 //! All schedulers share the order of the queue (priority, then time of submission) and this rule:
-//! a job that cannot start even on an empty cluster, since its nodes are down, drained or reserved
-//! for others just now, holds up nobody. Only `easy`, which knows how long jobs are, keeps nodes
-//! for one whose reserved time is over soon.
+//! a job that cannot start even on an empty cluster, since its nodes are down, slow, drained or
+//! reserved for others just now, holds up nobody. Only `easy`, which knows how long jobs are, keeps
+//! nodes for one whose reserved time is over soon.
 
 pub mod config;
 mod easy;
@@ -339,7 +339,7 @@ impl Schedule {
         let asked = format!("{need} node{s} asked");
         if candidates.len() < need {
             let can = candidates.len();
-            let others = "the others are down, drained or reserved";
+            let others = "the others are down, slow, drained or reserved";
             // Who says that he is soon gone may have some of those: nobody would know but for this.
             let brief = Ask { time: Some(Duration::from_secs(1)), ..ask.clone() };
             let more = cluster.candidates(&brief, cluster.now).len();

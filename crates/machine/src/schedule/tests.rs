@@ -299,7 +299,7 @@ fn who_gives_no_number_of_nodes_does_without_those_that_take_no_jobs_also_later(
         [0, 1].into_iter().for_each(|node| schedule.set_drained(node, true));
         schedule.submit(asks(Some(2)));
         assert_eq!(step(&mut schedule), [], "{config}");
-        let told = "2 nodes asked, 1 can take it; the others are down, drained or reserved";
+        let told = "2 nodes asked, 1 can take it; the others are down, slow, drained or reserved";
         assert_eq!(schedule.reason(1).unwrap(), told);
         schedule.set_drained(0, false);
         assert_eq!(step(&mut schedule), [(1, vec![0, 3])], "{config}");
@@ -429,7 +429,7 @@ fn who_waits_is_told_why_and_for_whom() {
     assert_eq!(reason(&world, 2).unwrap(), "3 nodes asked, 2 free; ahead of it: job 1");
     assert!(reason(&world, 3).unwrap().starts_with("7 nodes asked, 6 can take it"));
     world.schedule.set_drained(5, true);
-    let told = "6 nodes asked, 5 can take it; the others are down, drained or reserved";
+    let told = "6 nodes asked, 5 can take it; the others are down, slow, drained or reserved";
     assert_eq!(reason(&world, 1).unwrap(), told);
 }
 
