@@ -277,7 +277,8 @@ catalog! {
         "Hosts that had started are taken down. Call it again if it says that nothing is left; \
          otherwise end what is: muster down"
     E205 "A part of the nodes was not reached."
-        "Files or orders go from node to node; the message names those that did not get them."
+        "Files or orders go from node to node; the message names those that did not get them. Or \
+         files did not come: the job's client stood still for a minute while its nodes waited."
         "muster nodes shows which are up. The others have what they need."
     E206 "The directory for your key is not fit for it."
         "It does not exist and cannot be made, is not yours, or others may enter it."

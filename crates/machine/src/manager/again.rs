@@ -56,9 +56,7 @@ impl Job {
         let limit = state.limit.take();
         drop((state, jobs));
         drop((holds, sending));
-        if let Some(limit) = limit {
-            manager.timer.cancel(limit);
-        }
+        self.forget(limit);
         // A full disk costs the memory of this attempt, nothing else.
         let _ = manager.history.add(&self.status());
         manager.event(json!({

@@ -71,6 +71,8 @@ pub(super) struct State {
     pub(super) skips: Vec<u64>,
     /// What ends it when its time is over.
     pub(super) limit: Option<timer::Key>,
+    /// What ends it when its client does not go on ([`super::patience`]).
+    pub(super) patience: Option<timer::Key>,
     /// `start` was given.
     pub(super) launching: bool,
     /// The attempt that has taken the place of this one.
@@ -200,6 +202,7 @@ impl State {
             next: None,
             skips: Vec::new(),
             limit: None,
+            patience: None,
             stamps: Stamps::default(),
             started: None,
             over: None,
@@ -228,6 +231,10 @@ impl State {
 
 impl Job {
     pub(super) fn new(manager: &Arc<Manager>, birth: Birth) -> Arc<Job> {
+        Job::of(Arc::downgrade(manager), birth)
+    }
+
+    pub(super) fn of(manager: Weak<Manager>, birth: Birth) -> Arc<Job> {
         Arc::new(Job {
             id: birth.id,
             attempt: birth.attempt,
@@ -235,7 +242,7 @@ impl Job {
             view: birth.view,
             submitted: birth.submitted,
             ties: Arc::default(),
-            manager: Arc::downgrade(manager),
+            manager,
             spec: Text::default(),
             placed: OnceLock::new(),
             begun: Latch::default(),
@@ -408,6 +415,13 @@ impl Job {
         self.manager.upgrade().map(|manager| manager.timer.after(wait, deed))
     }
 
+    /// Does not do it any more.
+    pub(super) fn forget(&self, deed: Option<timer::Key>) {
+        if let (Some(deed), Some(manager)) = (deed, self.manager.upgrade()) {
+            manager.timer.cancel(deed);
+        }
+    }
+
     /// Writes down why the job is being ended.
     fn note_cause(&self, cause: Option<(End, u8, String)>) {
         if let (Some((end, exit, why)), Some(manager)) = (cause, self.manager.upgrade()) {
@@ -479,9 +493,7 @@ impl Job {
         };
         drop((holds, sending));
         self.drop_kept();
-        if let (Some(limit), Some(manager)) = (limit, self.manager.upgrade()) {
-            manager.timer.cancel(limit);
-        }
+        self.forget(limit);
         if let Some(manager) = self.manager.upgrade() {
             manager.strobe.forget(self.id);
         }

@@ -222,6 +222,7 @@ impl Incoming {
         if self.kept.is_some() {
             return self.keep(job, bytes);
         }
+        job.client_goes_on();
         let Some(mut sending) = job.state().sending.take() else { return Err(ended(job)) };
         let checked = self.parser.push(bytes, &mut self.check);
         if checked.is_ok() {
@@ -239,6 +240,8 @@ impl Incoming {
         }
         state.sending = Some(sending);
         state.files_end = self.parser.is_done();
+        drop(state);
+        job.await_client();
         checked.map_err(|error| invalid(error.to_string()))
     }
 
@@ -319,6 +322,7 @@ fn with_files<T>(
         }
         return fail(Errno::BUSY, "the job's files were not told yet, or it is started  [E205]");
     };
+    job.client_goes_on();
     let done = deed(&mut pieces).map_err(|failed| start_failed(job, failed))?;
     let mut state = job.state();
     if state.progress.phase() != Phase::Starting {
@@ -328,6 +332,8 @@ fn with_files<T>(
         return Err(ended(job));
     }
     state.sending = Some(pieces);
+    drop(state);
+    job.await_client();
     Ok(done)
 }
 
@@ -467,6 +473,8 @@ fn hold_on(job: &Arc<Job>, pieces: Pieces) -> Error {
     }
     state.progress.holds_on();
     (state.sending, state.launching, state.stamps.sent) = (Some(pieces), false, None);
+    drop(state);
+    job.await_client();
     lacking()
 }
 
@@ -478,7 +486,7 @@ fn lacking() -> Error {
 
 /// Ends a job that cannot be started. If it has been ended already, what failed now only follows
 /// from that: sessions that were wiped, say.
-fn start_failed(job: &Arc<Job>, (rank, error): Failed) -> Error {
+pub(super) fn start_failed(job: &Arc<Job>, (rank, error): Failed) -> Error {
     let has_cause = job.state().progress.cause().is_some();
     let error = if has_cause { ended(job) } else { error };
     let text = error.to_string();

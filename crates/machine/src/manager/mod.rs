@@ -26,6 +26,7 @@ mod log;
 mod mail;
 mod nodes;
 pub mod overview;
+mod patience;
 mod pieces;
 pub mod place;
 pub mod progress;
