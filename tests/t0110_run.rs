@@ -98,8 +98,18 @@ fn the_status_of_a_cluster_tells_of_jobs_that_are_done_without_their_ranks() {
     assert_eq!((&job["state"], &job["size"], job.get("ranks")), (&"done".into(), &6.into(), None));
     assert_eq!(job["nodes"].as_array().map(Vec::len), Some(2));
     assert_eq!(cluster.job(1)["ranks"].as_array().map(Vec::len), Some(6));
+    cluster.muster(&["run", "-n", "2", "sh", "-c", "exit $MUSTER_RANK"]).run().code(1);
+    // Raw wait(2) statuses, as this manager and the next one have them.
+    let waits = || {
+        let wait = |rank: &str| cluster.muster(&["cat", rank]).run().ok().out;
+        ["jobs/1/ranks/5/wait", "jobs/2/ranks/1/wait"].map(wait)
+    };
+    assert_eq!(waits(), ["0", "256"]);
     let ranks = cluster.json(&["ps", "--all", "--ranks", "--json"])["jobs"][0]["ranks"].clone();
     assert_eq!(ranks.as_array().map(Vec::len), Some(6));
+    cluster.kill("manager");
+    cluster.await_nodes(2);
+    assert_eq!(waits(), ["0", "256"]);
     cluster.down();
 }
 

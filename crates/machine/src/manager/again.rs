@@ -23,7 +23,6 @@ use super::kept::Kept;
 use super::log::JobLog;
 use super::progress::Bears;
 use super::spec::Spec;
-use crate::files::latch::Latch;
 use muster_ninep::error::Result;
 use serde_json::json;
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
@@ -71,11 +70,8 @@ impl Job {
     fn another(&self, attempt: u32, why: &str) -> Option<Arc<Job>> {
         let placed = OnceLock::new();
         if let Some(before) = self.placed.get() {
-            // Who waits for a rank that has not ended waits on.
-            let open = |wait: &Latch| wait.get().is_none().then(|| wait.clone());
-            let waits = before.waits.iter().map(|wait| open(wait).unwrap_or_default()).collect();
             let log = before.log.again(&begins(self.id, self.requeued.len(), why)).ok()?;
-            let _ = placed.set(Placed { log, waits });
+            let _ = placed.set(Placed { log, waits: before.waits.again() });
         }
         let requeued = self.requeued.iter().cloned().chain([why.to_owned()]).collect();
         Some(Arc::new(Job {

@@ -14,6 +14,7 @@ use super::progress::{Action, Progress};
 use super::report::Heard;
 use super::spec::{End, Phase, Spec, Stamps, Status};
 use super::timer;
+use super::waits::Waits;
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
 use crate::files::stream::Stream;
@@ -111,8 +112,7 @@ pub(super) struct Birth {
 /// What exists from when the ranks have places.
 pub(super) struct Placed {
     pub(super) log: JobLog,
-    /// By rank: raw wait(2) status.
-    pub(super) waits: Vec<Latch>,
+    pub(super) waits: Waits,
 }
 
 /// What is left of an attempt is being wiped.
@@ -488,7 +488,7 @@ impl Job {
         let (holds, sending, limit) = {
             let mut state = self.state();
             state.ended = Some(super::now());
-            state.early.clear();
+            state.forget_ranks();
             (std::mem::take(&mut state.holds), state.sending.take(), state.limit.take())
         };
         drop((holds, sending));
@@ -500,7 +500,7 @@ impl Job {
         if let Some(placed) = self.placed.get() {
             placed.log.end_all();
             placed.log.rest();
-            placed.waits.iter().for_each(|wait| wait.set(""));
+            placed.waits.end();
         }
         let status = self.status();
         if let Some(manager) = self.manager.upgrade() {

@@ -11,6 +11,7 @@ use super::place::{Place, place};
 use super::progress::Bears;
 use super::queue;
 use super::spec::{End, Phase, RankPhase, Spec, Stdin};
+use super::waits::Waits;
 use super::{Manager, report};
 use crate::chunk::{Hash, Recipe, write_ranges};
 use crate::launch::{Launch, Order, Part, UMASK, exit_in, session_of};
@@ -85,8 +86,7 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         if spec.requeue > 0 {
             log.hold();
         }
-        let waits = vec![(); places.len()].into_iter().map(|()| Default::default()).collect();
-        let _ = job.placed.set(Placed { log, waits });
+        let _ = job.placed.set(Placed { log, waits: Waits::new(places.len()) });
         job.keep_output();
     }
     let mut state = job.state();

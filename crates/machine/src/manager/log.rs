@@ -35,6 +35,9 @@ const WAITED_MAX: usize = 8 * 1024;
 /// Pieces of a job that is done which are kept in memory: 128 KiB of them.
 const KEPT: usize = 4096;
 
+/// As much is known of a rank, though it has written nothing, as of so many pieces.
+const RANK: usize = 8;
+
 /// Bytes that are read at once where all records are looked at.
 const BLOCK: usize = 1 << 20;
 
@@ -235,7 +238,7 @@ impl JobLog {
     /// The job is done: if much is known of the file that goes, and is looked for if somebody asks.
     pub fn rest(&self) {
         let mut state = self.locked();
-        if state.open == [0; 2] && state.pieces() > KEPT {
+        if state.open == [0; 2] && state.pieces() + RANK * state.ranks.len() > KEPT {
             state.rest();
         }
     }

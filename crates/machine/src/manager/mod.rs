@@ -40,6 +40,7 @@ mod strobe;
 mod timer;
 pub mod tree;
 mod views;
+mod waits;
 
 use crate::files::stream::Stream;
 use crate::image::store::Images;

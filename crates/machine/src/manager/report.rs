@@ -194,7 +194,7 @@ impl Job {
             if !state.is_restored {
                 return;
             }
-            state.claimed[rank] = false;
+            state.unclaim(rank);
         }
         // It may have joined just now, and have been told that the rank is taken.
         let manager = self.manager.upgrade();
@@ -235,7 +235,7 @@ impl Job {
     /// Tells it to who waits for these ranks, and reads them.
     pub(super) fn tell_exits(&self, exits: &[(usize, i32)]) {
         let Some(placed) = self.placed.get() else { return };
-        exits.iter().for_each(|(rank, raw)| placed.waits[*rank].set(raw.to_string()));
+        placed.waits.set(exits);
         placed.log.ranks_ended(exits.iter().map(|(rank, _)| *rank));
     }
 

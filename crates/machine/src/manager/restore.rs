@@ -15,6 +15,7 @@ use super::log::JobLog;
 use super::nodes::{Link, REJOIN};
 use super::progress::{Bears, Progress};
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Stamps, Status};
+use super::waits::Waits;
 use super::{again, follow, launch};
 use crate::usage::Usage;
 use muster_ninep::error::{Errno, Result};
@@ -195,8 +196,8 @@ impl Told {
 fn open_log(manager: &Manager, job: &Job, told: &Told) -> Result<()> {
     let Some(ranks) = told.ranks else { return Ok(()) };
     let path = manager.log_of(job.id);
-    let log = match told.done {
-        Some(_) => JobLog::resting(&path, ranks)?,
+    let (log, waits) = match told.done {
+        Some(_) => (JobLog::resting(&path, ranks)?, Waits::over(ranks)),
         None => {
             let log = JobLog::open(&path, ranks)?;
             let spec = told.placed.as_ref().map(|(spec, _)| spec);
@@ -204,10 +205,9 @@ fn open_log(manager: &Manager, job: &Job, told: &Told) -> Result<()> {
             if spec.is_some_and(|spec| spec.requeue > 0) {
                 log.hold();
             }
-            again::log_of(log, job.id, &job.requeued)?
+            (again::log_of(log, job.id, &job.requeued)?, Waits::new(ranks))
         }
     };
-    let waits = vec![(); ranks].into_iter().map(|()| Default::default()).collect();
     let _ = job.placed.set(Placed { log, waits });
     Ok(())
 }
@@ -300,11 +300,6 @@ impl Job {
 
     /// Takes up a job that was done.
     fn restore_done(&self, status: &Status) {
-        if let Some(placed) = self.placed.get() {
-            for (rank, wait) in status.ranks.iter().zip(&placed.waits) {
-                wait.set(rank.status.map(|raw| raw.to_string()).unwrap_or_default());
-            }
-        }
         self.notes().end();
         self.set_past(status.clone());
         self.begun.set("");
@@ -366,7 +361,7 @@ impl Job {
                 Err(_) if over.client.ended().is_some() => {}
                 // Its node may be about to make it. It has as long as nodes have to come back.
                 Err(error) if error.errno == Errno::NOENT && job.may_come_back() => {
-                    job.state().claimed[rank] = false;
+                    job.state().unclaim(rank);
                     job.later(RETRY, move |job| job.node_joined(&over));
                 }
                 Err(error) => job.rank_lost(rank, &error.to_string()),
@@ -408,8 +403,9 @@ impl Job {
         let Some(manager) = self.manager.upgrade() else { return };
         let absent: Vec<(usize, String)> = {
             let state = self.state();
-            let open = |rank: &usize| !state.claimed[*rank] && !state.progress.is_closed(*rank);
-            let ranks = (0..state.holds.len()).filter(open);
+            let open = |(_, claimed): &(usize, &bool)| !**claimed;
+            let ranks = state.claimed.iter().enumerate().filter(open).map(|(rank, _)| rank);
+            let ranks = ranks.filter(|rank| !state.progress.is_closed(*rank));
             ranks.map(|rank| (rank, state.progress.ranks()[rank].node.clone())).collect()
         };
         for (rank, node) in absent {

@@ -368,7 +368,7 @@ impl Dir for RanksDir {
         let (Ok(rank), Some(placed)) = (name.parse::<usize>(), self.job.placed.get()) else {
             return Ok(None);
         };
-        if rank >= placed.waits.len() || rank.to_string() != name {
+        if rank >= placed.waits.count() || rank.to_string() != name {
             return Ok(None);
         }
         let job = self.job.clone();
@@ -376,10 +376,11 @@ impl Dir for RanksDir {
             let status = job.latest().status();
             Ok(serde_json::to_string(&status.ranks.get(rank)).unwrap_or_default() + "\n")
         };
+        let wait = placed.waits.of_rank(rank).unwrap_or_else(|| self.job.wait_of(rank));
         let mut named = vec![
             ("stdin", Input::file(&self.job, Some(rank))),
             ("status", File::text(0o444, status).entry()),
-            ("wait", placed.waits[rank].file(0o444).entry()),
+            ("wait", wait.file(0o444).entry()),
         ];
         for output in Output::BOTH {
             named.push((output.name(), placed.log.file(Some(rank), output).entry()));
@@ -393,7 +394,7 @@ impl Dir for RanksDir {
     }
 
     fn list(&self) -> Vec<String> {
-        let ranks = self.job.placed.get().map_or(0, |placed| placed.waits.len());
+        let ranks = self.job.placed.get().map_or(0, |placed| placed.waits.count());
         (0..ranks).map(|rank| rank.to_string()).collect()
     }
 }

@@ -136,6 +136,22 @@ fn an_index_has_few_pieces_however_many_lines_there_are() {
 }
 
 #[test]
+fn of_many_ranks_that_have_written_nothing_nothing_is_kept() {
+    let path = std::env::temp_dir().join(format!("muster-log-silent-{}", std::process::id()));
+    for (ranks, kept) in [(3, 3), (2000, 0)] {
+        let _ = fs::remove_file(&path);
+        let log = JobLog::open(&path, ranks).unwrap();
+        log.append(1, Output::Stdout, b"well\n").unwrap();
+        log.end_all();
+        log.rest();
+        assert_eq!(log.locked().ranks.len(), kept);
+        log.locked().awaken().unwrap();
+        assert_eq!(of_rank(&log, 1, 0, 5), "well\n");
+    }
+    fs::remove_file(&path).unwrap();
+}
+
+#[test]
 fn the_next_attempt_writes_behind_the_first_which_is_not_heard_any_more() {
     let path = std::env::temp_dir().join(format!("muster-log-again-{}", std::process::id()));
     let _ = fs::remove_file(&path);
