@@ -4,15 +4,23 @@
 //! one still has to say is not taken for the next one's. Written before what it tells is acted
 //! upon. A line that a crash has cut off is ignored. The journal need not survive a power failure,
 //! since no process does.
+//!
+//! What is not needed any more goes from time to time ([`Journal::keep`]): jobs that are not
+//! remembered, and of those that are done what led to it. That is looked for while records are
+//! added; these wait only while what came meanwhile is copied.
 
 use super::spec::{End, Spec, Stamps, Status};
 use crate::usage::Usage;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
+
+/// By how many bytes it grows at least before it is looked through: that of 256 small jobs is less.
+const SLACK: u64 = 4 << 20;
 
 /// A session as the journal names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,6 +157,8 @@ impl Record {
 pub struct Journal {
     path: PathBuf,
     open: Mutex<Lines>,
+    /// What was left of it when it was looked through last; locked while it is.
+    kept: Mutex<u64>,
 }
 
 /// A file of lines, open for appending.
@@ -157,13 +167,54 @@ pub(super) struct Lines {
     length: u64,
 }
 
+/// The first bytes of a journal, line by line: records, and how they are written. What is none is
+/// left out.
+fn records(path: &Path, length: u64) -> io::Result<impl Iterator<Item = io::Result<Written>>> {
+    let lines = BufReader::new(fs::File::open(path)?.take(length)).split(b'\n');
+    Ok(lines.filter_map(|line| match line {
+        Ok(line) => serde_json::from_slice(&line).ok().map(|record| Ok((record, line))),
+        Err(error) => Some(Err(error)),
+    }))
+}
+
+type Written = (Record, Vec<u8>);
+
 fn read(path: &Path) -> io::Result<Vec<Record>> {
-    let bytes = match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-        other => other?,
-    };
-    let lines = bytes.split(|byte| *byte == b'\n');
-    Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    match records(path, u64::MAX) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        records => records?.map(|written| Ok(written?.0)).collect(),
+    }
+}
+
+/// Which jobs are done, as a journal tells.
+#[derive(Default)]
+struct Census {
+    /// The jobs of attempts.
+    attempts: HashMap<u32, u32>,
+    /// Those that are done, and whether their status tells of ranks.
+    done: HashMap<u32, bool>,
+}
+
+impl Census {
+    fn take(&mut self, record: &Record) {
+        match record {
+            Record::Again { job, attempt, .. } => drop(self.attempts.insert(*attempt, *job)),
+            Record::Done { status } => drop(self.done.insert(status.id, !status.ranks.is_empty())),
+            _ => {}
+        }
+    }
+
+    /// Whether a record tells more than that its job is done, and how.
+    fn needs(&self, record: &Record) -> bool {
+        let number = record.job();
+        let done = self.done.get(self.attempts.get(&number).unwrap_or(&number));
+        match (record, done) {
+            (Record::New { .. } | Record::Again { .. } | Record::Done { .. }, _) => true,
+            // How many ranks have written its log.
+            (Record::Placed { .. }, Some(has_ranks)) => !has_ranks,
+            (_, done) => done.is_none(),
+        }
+    }
 }
 
 impl Lines {
@@ -206,8 +257,9 @@ impl Journal {
     /// When it cannot be read or written.
     pub fn open(path: &Path) -> io::Result<(Journal, Vec<Record>)> {
         let records = read(path)?;
-        let open = Mutex::new(Lines::append(path)?);
-        Ok((Journal { path: path.to_owned(), open }, records))
+        let open = Lines::append(path)?;
+        let kept = Mutex::new(open.length);
+        Ok((Journal { path: path.to_owned(), open: Mutex::new(open), kept }, records))
     }
 
     fn locked(&self) -> MutexGuard<'_, Lines> {
@@ -227,22 +279,50 @@ impl Journal {
         self.locked().write(&lines)
     }
 
-    /// Keeps the records of some jobs only, in a file that takes the other's place when it is
-    /// whole.
+    /// Whether it has grown so much since it was looked through that much of it may not be needed.
+    /// False while it is looked through.
+    pub fn is_long(&self) -> bool {
+        let Ok(kept) = self.kept.try_lock() else { return false };
+        self.locked().length > 2 * *kept + SLACK
+    }
+
+    /// Keeps the records of some jobs only, and of those that are done what tells of that, in a
+    /// file that takes the other's place when it is whole. `wanted` is asked which once it is known
+    /// how far the journal is looked through: who is in that part by then is one that it knows.
     ///
     /// # Errors
     /// When the disk is full; then the journal stays as it is.
-    pub fn keep(&self, wanted: impl Fn(u32) -> bool) -> io::Result<()> {
-        let mut open = self.locked();
-        let mut kept = Vec::new();
-        for record in read(&self.path)?.iter().filter(|record| wanted(record.job())) {
-            serde_json::to_writer(&mut kept, record)?;
-            kept.push(b'\n');
-        }
+    pub fn keep<W: Fn(u32) -> bool>(&self, wanted: impl FnOnce() -> W) -> io::Result<()> {
+        let mut kept = self.kept.lock().expect("no holder panics");
+        let length = self.locked().length;
         let new = self.path.with_extension("new");
-        fs::write(&new, &kept).and_then(|()| fs::rename(&new, &self.path)).inspect_err(|_| {
+        let done = self.copy(&new, length, wanted()).inspect_err(|_| {
             let _ = fs::remove_file(&new);
-        })?;
+        });
+        // Where that fails it is not tried again at once.
+        *kept = self.locked().length;
+        done
+    }
+
+    fn copy(&self, new: &Path, length: u64, wanted: impl Fn(u32) -> bool) -> io::Result<()> {
+        let mut census = Census::default();
+        for written in records(&self.path, length)? {
+            census.take(&written?.0);
+        }
+        let mut file = BufWriter::new(fs::File::create(new)?);
+        for written in records(&self.path, length)? {
+            let (record, line) = written?;
+            if wanted(record.job()) && census.needs(&record) {
+                file.write_all(&line)?;
+                file.write_all(b"\n")?;
+            }
+        }
+        let mut open = self.locked();
+        let mut since = vec![0; usize::try_from(open.length - length).unwrap_or(0)];
+        open.file.read_exact_at(&mut since, length)?;
+        file.write_all(&since)?;
+        file.flush()?;
+        fs::rename(new, &self.path)?;
         *open = Lines::append(&self.path)?;
         Ok(())
     }
@@ -251,12 +331,17 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manager::spec::RankStatus;
+    use crate::scratch::Scratch;
+
+    fn new(job: u32) -> Record {
+        Record::New { job, user: 0, at: 1.5, view: None }
+    }
 
     #[test]
     fn a_torn_line_is_ignored_and_the_next_one_is_not() {
         let path = std::env::temp_dir().join(format!("muster-journal-{}", std::process::id()));
         let _ = fs::remove_file(&path);
-        let new = |job| Record::New { job, user: 0, at: 1.5, view: None };
         let (journal, old) = Journal::open(&path).unwrap();
         assert_eq!(old, []);
         journal.write(&[new(1)]).unwrap();
@@ -269,10 +354,55 @@ mod tests {
         let (journal, old) = Journal::open(&path).unwrap();
         assert_eq!(old, [new(1), new(2)]);
         journal.write(&[new(3), new(5)]).unwrap();
-        journal.keep(|job| job != 1).unwrap();
+        journal.keep(|| |job| job != 1).unwrap();
         journal.write(&[new(4)]).unwrap();
         let (_, old) = Journal::open(&path).unwrap();
         assert_eq!(old, [new(2), new(3), new(5), new(4)]);
         fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn what_is_written_while_it_is_looked_through_is_kept() {
+        let scratch = Scratch::new("journal-meanwhile");
+        let path = scratch.join("journal");
+        let (journal, _) = Journal::open(&path).unwrap();
+        journal.write(&[new(1), new(2)]).unwrap();
+        let wanted = |job| {
+            journal.write(&[new(job + 10)]).unwrap();
+            job == 2
+        };
+        journal.keep(|| wanted).unwrap();
+        journal.write(&[new(3)]).unwrap();
+        assert_eq!(read(&path).unwrap(), [new(2), new(11), new(12), new(3)]);
+    }
+
+    #[test]
+    fn of_a_job_that_is_done_only_that_is_kept_and_a_long_journal_is_short_again() {
+        let scratch = Scratch::new("journal-done");
+        let path = scratch.join("journal");
+        let (journal, _) = Journal::open(&path).unwrap();
+        let done = |id, ranks| {
+            let ranks = vec![RankStatus::default(); ranks];
+            Record::Done { status: Box::new(Status { id, ranks, ..Status::default() }) }
+        };
+        let placed = |job| {
+            let node = "n".repeat(1 << 20);
+            let ranks = vec![Placed { node, local: 0, session: 1, instance: 1 }];
+            Record::Placed { job, spec: Box::default(), ranks }
+        };
+        let exited = |job| Record::Exited { job, rank: 0, status: 0 };
+        let again = |job, attempt| Record::Again { job, attempt, why: String::new(), at: None };
+        // One that runs, one that was done in its second attempt, and one that was when it waited.
+        journal.write(&[new(1), placed(1), new(2), placed(2), again(2, 3), placed(3)]).unwrap();
+        journal.write(&[exited(1), exited(3), Record::Detached { job: 2 }, done(2, 1)]).unwrap();
+        assert!(!journal.is_long());
+        journal.write(&[new(4), placed(4), exited(4), again(4, 5), done(4, 0)]).unwrap();
+        journal.write(&[Record::Detached { job: 4 }, placed(1)]).unwrap();
+        assert!(journal.is_long());
+        journal.keep(|| |_| true).unwrap();
+        assert!(!journal.is_long());
+        let of_one = [new(1), placed(1), new(2), again(2, 3), exited(1), done(2, 1)];
+        let rest = [new(4), placed(4), again(4, 5), done(4, 0), placed(1)];
+        assert!(read(&path).unwrap().iter().eq(of_one.iter().chain(&rest)));
     }
 }

@@ -207,19 +207,28 @@ impl Manager {
         jobs.table.insert(id, job.clone());
         let outdated = Manager::outdated(&mut jobs);
         jobs.forgotten += outdated.len();
-        let tidy = jobs.forgotten >= REMEMBERED;
-        if tidy {
+        let is_to_tidy = jobs.forgotten >= REMEMBERED || self.journal.is_long();
+        if is_to_tidy {
             jobs.forgotten = 0;
-            // A full disk costs a longer journal.
-            let known = |job: &Arc<Job>| [job.id, job.attempt];
-            let known: HashSet<u32> = jobs.table.values().flat_map(known).collect();
-            let _ = self.journal.keep(|number| known.contains(&number));
         }
         drop(jobs);
+        if is_to_tidy {
+            let manager = self.clone();
+            // A thread that there is none left for costs a longer journal, as does a full disk.
+            let tidy = move || drop(manager.journal.keep(|| manager.remembers()));
+            let _ = std::thread::Builder::new().name("journal".into()).spawn(tidy);
+        }
         for old in outdated {
             JobLog::remove(&self.log_of(old.id));
         }
         Ok(job)
+    }
+
+    /// Whether a number is one of a job that is remembered, or of its last attempt.
+    fn remembers(&self) -> impl Fn(u32) -> bool + use<> {
+        let numbers = |job: &Arc<Job>| [job.id, job.attempt];
+        let known: HashSet<u32> = self.jobs().table.values().flat_map(numbers).collect();
+        move |number| known.contains(&number)
     }
 
     /// Takes the jobs that ended first out of a table that has become too long.

@@ -153,7 +153,7 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
         JobLog::remove(&manager.log_of(id));
     }
     // A full disk costs a longer journal.
-    let _ = manager.journal.keep(|number| read.is_kept(number));
+    let _ = manager.journal.keep(|| |number| read.is_kept(number));
     manager.jobs().last = read.last;
     let mut told: Vec<(u32, Told)> = read.told.into_iter().collect();
     // Those who wait, in their order.
@@ -194,7 +194,9 @@ impl Told {
 
 /// Opens the log of a job that has one.
 fn open_log(manager: &Manager, job: &Job, told: &Told) -> Result<()> {
-    let Some(ranks) = told.ranks else { return Ok(()) };
+    // Where that is told of one that is done, the journal does not keep where they were.
+    let done = told.done.as_ref().map(|status| status.ranks.len()).filter(|ranks| *ranks > 0);
+    let Some(ranks) = told.ranks.or(done) else { return Ok(()) };
     let path = manager.log_of(job.id);
     let (log, waits) = match told.done {
         Some(_) => (JobLog::resting(&path, ranks)?, Waits::over(ranks)),
