@@ -96,6 +96,21 @@ fn several_programs_are_one_job_and_each_knows_its_own() {
     }
 }
 
+/// It did what the next one was to do.
+#[test]
+fn a_program_that_has_no_place_to_work_in_ends_the_job_whichever_it_is() {
+    let cluster = Cluster::up("t0305nowhere", 1);
+    let nowhere = ["-n", "1", "-wdir", "/no'such", "echo", "in"];
+    let other = ["-n", "1", "sh", "-c", "[ \"$MUSTER_RANK\" = 0 ] || exec sleep 600"];
+    for parts in [[&other[..], &nowhere, &other], [&other, &other, &nowhere]] {
+        let done = cluster.muster(&[&["mpiexec"], &parts.join(&":")[..]].concat()).run().code(125);
+        assert_eq!(done.out, "", "{done:?}");
+        let said = "muster: /no'such: no working directory on n0  [E107, exit 125]";
+        assert_eq!(done.err.lines().filter(|line| *line == said).count(), 1, "{done:?}");
+    }
+    cluster.down();
+}
+
 /// Programs are not copied on their way: what they look for beside themselves is there.
 #[test]
 fn a_program_runs_where_it_is_and_works_where_mpiexec_was_called() {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// A program that is not there or cannot be run, a variable that is not set.
 pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Failure> {
-    let at = |part: &Part| here.join(part.directory.as_deref().unwrap_or_default());
+    let at = |part: &Part| place(here, part);
     let mut words = vec!["--chdir".to_owned(), at(&line.parts[0]).display().to_string()];
     // The whole job has them; what a part sets itself comes later, and counts there.
     for wish in &line.global_env {
@@ -36,16 +36,34 @@ pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Fa
         words.extend(part.command[1..].iter().cloned());
         return Ok(words);
     }
+    let (script, sent) = script(line, here, in_place)?;
+    for path in sent {
+        words.extend(["--bcast".to_owned(), path.display().to_string()]);
+    }
+    let name = line.parts[0].command[0].rsplit('/').next().unwrap_or_default();
+    words.extend(["--name", name, "--", "sh", "-c"].map(str::to_owned));
+    words.push(script);
+    Ok(words)
+}
+
+/// Where the ranks of a program work.
+fn place(here: &Path, part: &Part) -> PathBuf {
+    here.join(part.directory.as_deref().unwrap_or_default())
+}
+
+/// By which each rank of several programs becomes its own; what has to be sent for that. Of its
+/// parts a rank comes into one only.
+fn script(line: &Line, here: &Path, in_place: bool) -> Result<(String, Vec<PathBuf>), Failure> {
     let all = line.ranks().unwrap_or(1);
     let mut sent: Vec<PathBuf> = Vec::new();
     let mut script = String::new();
     let mut ranks: u32 = 0;
     for (number, part) in line.parts.iter().enumerate() {
         let named = &part.command[0];
-        let place = found(named, &at(part), in_place)?;
-        let path = place.as_ref().map_or(named.clone(), |path| path.display().to_string());
+        let source = found(named, &place(here, part), in_place)?;
+        let path = source.as_ref().map_or(named.clone(), |path| path.display().to_string());
         foreign::check(&Program::There(path), named, all as usize)?;
-        let program = match place {
+        let program = match source {
             Some(path) if in_place => quoted(&path.display().to_string()),
             Some(path) => {
                 let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -60,22 +78,19 @@ pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Fa
             None => quoted(named),
         };
         ranks = ranks.saturating_add(part.ranks.unwrap_or(1));
-        script += &format!("if [ \"$MUSTER_RANK\" -lt {ranks} ]; then\n");
+        script += &match number {
+            0 => format!("if [ \"$MUSTER_RANK\" -lt {ranks} ]; then\n"),
+            _ if number + 1 == line.parts.len() => "else\n".to_owned(),
+            _ => format!("elif [ \"$MUSTER_RANK\" -lt {ranks} ]; then\n"),
+        };
         script += &exports(part)?;
-        let directory = quoted(&at(part).display().to_string());
+        script += &format!("export MUSTER_APPNUM={number}\n{}", enters(&place(here, part)));
         let arguments: String =
             part.command[1..].iter().map(|word| " ".to_owned() + &quoted(word)).collect();
-        script += &format!(
-            "export MUSTER_APPNUM={number}\ncd {directory} && exec {program}{arguments}\nfi\n"
-        );
+        script += &format!("exec {program}{arguments}\n");
     }
-    for path in sent {
-        words.extend(["--bcast".to_owned(), path.display().to_string()]);
-    }
-    let name = line.parts[0].command[0].rsplit('/').next().unwrap_or_default();
-    words.extend(["--name", name, "--", "sh", "-c"].map(str::to_owned));
-    words.push(script);
-    Ok(words)
+    script += "fi\n";
+    Ok((script, sent))
 }
 
 /// Where a program is that was named by a path: here, or where its ranks work.
@@ -107,6 +122,18 @@ fn exports(part: &Part) -> Result<String, Failure> {
         lines += &format!("export {name}={}\n", quoted(&value));
     }
     Ok(lines)
+}
+
+/// Lines that go to where a program works; the rank fails as the node would let it if it had only
+/// this program.
+fn enters(directory: &Path) -> String {
+    let directory = quoted(&directory.display().to_string());
+    let said = "muster: %s: no working directory on %s  [E107, exit 125]\\n";
+    format!(
+        "cd {directory} 2>/dev/null || {{\n\
+         printf '{said}' {directory} \"$MUSTER_NODE\" >&2\n\
+         exit 125\n}}\n"
+    )
 }
 
 /// Whether `sh` takes it for a variable's name.
