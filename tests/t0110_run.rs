@@ -291,7 +291,7 @@ fn signals_go_on_to_the_ranks() {
     let cluster = Cluster::up("t0110signal", 2);
     let line = "for s in INT TERM HUP USR1 USR2; do trap \"echo got $s\" $s; done; echo ready; \
                 while :; do sleep 0.05; done";
-    let flags = ["-n", "2", "--grace", "30s"];
+    let flags = ["-n", "2", "--grace", "10m"];
     let job = cluster.muster(&sh(&flags, line)).start();
     until("both are ready", || job.out().matches("ready").count() == 2);
     for (signal, name) in
@@ -317,6 +317,14 @@ fn signals_go_on_to_the_ranks() {
     job.signal(Signal::INT);
     let ended = job.wait().code(137);
     assert_eq!(ended.out.matches("term").count(), 2, "{ended:?}");
+    // TERM and HUP do not wait for ever for who does not listen either.
+    let line = "trap '' TERM HUP; echo ready; while :; do sleep 0.05; done";
+    for signal in [Signal::TERM, Signal::HUP] {
+        let job = cluster.muster(&sh(&["-n", "2", "--grace", "300ms"], line)).start();
+        until("both are ready", || job.out().matches("ready").count() == 2);
+        job.signal(signal);
+        job.wait().code(137);
+    }
     cluster.no_job_processes();
     cluster.down();
 }

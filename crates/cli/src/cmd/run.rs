@@ -181,6 +181,10 @@ pub struct Args {
     detach: bool,
 
     /// Time between asking ranks to end and the next stronger means, after Ctrl-C for instance
+    ///
+    /// INT (Ctrl-C), TERM, HUP, USR1 and USR2 go on to the ranks as they are. If the job has not
+    /// ended this long after one of the first three, they get TERM, or, if they had that, are
+    /// killed. A second INT or TERM kills them at once.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span::parse)]
     grace: Duration,
 

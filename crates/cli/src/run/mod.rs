@@ -92,7 +92,7 @@ pub struct Wish {
     pub json: bool,
     /// Say at the end how long its parts took.
     pub timing: bool,
-    /// Between INT, TERM and the kill.
+    /// Between being asked to end, TERM and the kill.
     pub grace: Duration,
 }
 

@@ -1,9 +1,11 @@
 //! What to do about signals: a state machine without I/O or clock.
 //!
-//! Signals go on to the job. Ctrl-C (INT) means that the user wants it to end: if it has not
-//! after the grace, TERM follows, and after another grace it is killed. A second Ctrl-C kills it
-//! at once; a third one leaves without waiting for the manager's word, which ends the job too,
-//! because its owner's connection closes.
+//! Signals go on to the job. Ctrl-C (INT) means that the user wants it to end, and so do TERM, as
+//! of a service manager or timeout(1), and HUP, when the terminal goes. Ranks may heed them or not:
+//! if the job has not ended after the grace, the next stronger signal follows, TERM, and after
+//! another grace it is killed. A second INT or TERM kills it at once; one more leaves without
+//! waiting for the manager's word, which ends the job too, because its owner's connection closes. A
+//! second HUP means nothing: the kernel sends one when a terminal goes, and the shell another.
 
 use std::time::{Duration, Instant};
 
@@ -18,12 +20,16 @@ pub enum Action {
     Leave,
 }
 
+/// A second TERM within this time is the first one: timeout(1) sends one to its child, and one to
+/// the group that the child is in.
+const AT_ONCE: Duration = Duration::from_millis(500);
+
 /// How far the user's wish to end the job has gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// INT was sent; TERM is due.
-    Interrupted(Instant),
+    /// INT or HUP was sent; TERM is due.
+    Asked(Instant),
     /// TERM was sent; the kill is due.
     Terminated(Instant),
     Killed,
@@ -34,36 +40,46 @@ enum Stage {
 pub struct Plan {
     grace: Duration,
     stage: Stage,
+    /// Whether INT has come.
+    interrupted: bool,
+    /// When TERM has come from outside, that which counts.
+    terminated: Option<Instant>,
 }
 
 impl Plan {
     /// A plan that waits so long between INT, TERM and the kill.
     pub fn new(grace: Duration) -> Plan {
-        Plan { grace, stage: Stage::Running }
+        Plan { grace, stage: Stage::Running, interrupted: false, terminated: None }
     }
 
     /// A signal came.
     pub fn signal(&mut self, name: &'static str, now: Instant) -> Action {
-        if name != "INT" {
-            return Action::Forward(name);
-        }
-        match self.stage {
-            Stage::Running => {
-                self.stage = Stage::Interrupted(now + self.grace);
-                Action::Forward("INT")
+        let is_again = match name {
+            "INT" => std::mem::replace(&mut self.interrupted, true),
+            "TERM" if self.terminated.is_some_and(|at| now < at + AT_ONCE) => {
+                return Action::Forward(name);
             }
-            Stage::Interrupted(_) | Stage::Terminated(_) => {
-                self.stage = Stage::Killed;
-                Action::Kill
+            "TERM" => self.terminated.replace(now).is_some(),
+            "HUP" if self.stage != Stage::Killed => false,
+            _ => return Action::Forward(name),
+        };
+        self.stage = match self.stage {
+            Stage::Killed => return Action::Leave,
+            _ if is_again => Stage::Killed,
+            Stage::Running | Stage::Asked(_) if name == "TERM" => {
+                Stage::Terminated(now + self.grace)
             }
-            Stage::Killed => Action::Leave,
-        }
+            Stage::Running => Stage::Asked(now + self.grace),
+            // What is due stays so.
+            stage => stage,
+        };
+        if is_again { Action::Kill } else { Action::Forward(name) }
     }
 
     /// When [`Plan::tick`] has something to do.
     pub fn due(&self) -> Option<Instant> {
         match self.stage {
-            Stage::Interrupted(at) | Stage::Terminated(at) => Some(at),
+            Stage::Asked(at) | Stage::Terminated(at) => Some(at),
             Stage::Running | Stage::Killed => None,
         }
     }
@@ -71,7 +87,7 @@ impl Plan {
     /// Time has passed.
     pub fn tick(&mut self, now: Instant) -> Option<Action> {
         match self.stage {
-            Stage::Interrupted(at) if at <= now => {
+            Stage::Asked(at) if at <= now => {
                 self.stage = Stage::Terminated(now + self.grace);
                 Some(Action::Forward("TERM"))
             }
@@ -118,10 +134,47 @@ mod tests {
     }
 
     #[test]
+    fn to_be_terminated_or_hung_up_escalates_as_well() {
+        let start = Instant::now();
+        let mut plan = Plan::new(GRACE);
+        assert_eq!(plan.signal("HUP", start), Action::Forward("HUP"));
+        // The shell sends another one.
+        assert_eq!(plan.signal("HUP", start + GRACE / 2), Action::Forward("HUP"));
+        assert_eq!(plan.due(), Some(start + GRACE));
+        assert_eq!(plan.tick(start + GRACE), Some(Action::Forward("TERM")));
+        assert_eq!(plan.tick(start + GRACE * 2), Some(Action::Kill));
+        assert_eq!(plan.signal("HUP", start + GRACE * 2), Action::Forward("HUP"));
+        assert_eq!(plan.signal("TERM", start + GRACE * 2), Action::Leave);
+        // There is nothing between TERM and the kill, and who asks by it need not wait for HUP's.
+        let mut plan = Plan::new(GRACE);
+        plan.signal("HUP", start);
+        assert_eq!(plan.signal("TERM", start + GRACE / 2), Action::Forward("TERM"));
+        assert_eq!(plan.due(), Some(start + GRACE / 2 + GRACE));
+        assert_eq!(plan.signal("INT", start + GRACE), Action::Forward("INT"));
+        assert_eq!(plan.tick(start + GRACE), None, "who interrupts puts off nothing");
+        assert_eq!(plan.tick(start + GRACE * 2), Some(Action::Kill));
+    }
+
+    #[test]
+    fn a_second_term_kills_unless_it_is_the_first_ones_shadow() {
+        let start = Instant::now();
+        let mut plan = Plan::new(GRACE);
+        for moment in [Duration::ZERO, AT_ONCE / 2] {
+            assert_eq!(plan.signal("TERM", start + moment), Action::Forward("TERM"));
+            assert_eq!(plan.due(), Some(start + GRACE));
+        }
+        assert_eq!(plan.signal("TERM", start + AT_ONCE), Action::Kill);
+        assert_eq!(plan.due(), None);
+        // timeout(1) may be what sends the second, too.
+        assert_eq!(plan.signal("TERM", start + AT_ONCE), Action::Forward("TERM"));
+        assert_eq!(plan.signal("TERM", start + AT_ONCE * 2), Action::Leave);
+    }
+
+    #[test]
     fn other_signals_pass() {
         let now = Instant::now();
         let mut plan = Plan::new(GRACE);
-        for name in ["TERM", "HUP", "USR1", "USR2"] {
+        for name in ["USR1", "USR2"] {
             assert_eq!(plan.signal(name, now), Action::Forward(name));
         }
         assert_eq!(plan.due(), None);

@@ -439,7 +439,7 @@ fn an_impossible_job_is_refused_in_the_managers_words() {
 }
 
 #[test]
-fn signals_go_on_and_an_interrupt_escalates() {
+fn signals_go_on_and_who_is_to_end_is_made_to() {
     let nowhere = || wish([Goal::Nowhere, Goal::Nowhere]);
     let code = run(Fake::new(1, None), nowhere(), |fake, events| {
         assert_eq!(fake.told(), "start");
@@ -454,6 +454,22 @@ fn signals_go_on_and_an_interrupt_escalates() {
         fake.end(137, &[9]);
     });
     assert_eq!(code, Ok(137));
+    for (signal, expected) in [
+        (libc::SIGTERM, &["signal TERM", "kill"][..]),
+        (libc::SIGHUP, &["signal HUP", "signal TERM", "kill"]),
+    ] {
+        let code = run(Fake::new(1, None), nowhere(), move |fake, events| {
+            assert_eq!(fake.told(), "start");
+            fake.say(0, 0, b"x");
+            fake.wait_until_read();
+            events.tell(Event::Signal(signal));
+            for expected in expected {
+                assert_eq!(fake.told(), *expected);
+            }
+            fake.end(137, &[9]);
+        });
+        assert_eq!(code, Ok(137));
+    }
     let mut patient = nowhere();
     patient.grace = WAIT * 10;
     let code = run(Fake::new(1, None), patient, |fake, events| {
