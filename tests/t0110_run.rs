@@ -47,7 +47,12 @@ fn the_exit_status_is_that_of_the_first_rank_that_failed() {
         .code(127)
         .says("nonexist: not found on n0 (searched its PATH)")
         .says("  [E101, exit 127]");
-    cluster.muster(&["run", "-n", "2", "./broken"]).run().code(127);
+    let said = "./broken: its interpreter /no/such/interpreter is not on n";
+    cluster.muster(&["run", "-n", "2", "./broken"]).run().code(127).says(said).says("E103");
+    // What is kept of a job says the same.
+    cluster.muster(&["run", "--detach", "./broken"]).run().code(127).says(said);
+    let kept = cluster.muster(&["ps", "--all"]).run().ok().out;
+    assert!(kept.contains(said) && !kept.contains("./broken: not found"), "{kept}");
     cluster.muster(&["run", "--no-send", "/etc/passwd"]).run().code(126);
     run(&["--chdir", "/no/such/dir"], "true").code(125).says("E107");
     cluster.down();

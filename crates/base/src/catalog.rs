@@ -47,8 +47,8 @@ catalog! {
          of it, ./NAME.aarch64, ./NAME.x86_64 and the like travel, and each node takes its own. \
          muster nodes shows what nodes are where they differ."
     E103 "The program is there but cannot be run."
-        "It is a directory, lacks the permission to be executed, or needs an interpreter that is \
-         missing on the node."
+        "It is a directory, lacks the permission to be executed, or needs an interpreter, or a \
+         loader of shared libraries, that is missing on the node."
         "chmod +x FILE; look at its first line, or at what `file FILE` says."
     E104 "A file that the job needs cannot be sent."
         "It cannot be read, is no file or directory, or changed while it was sent."

@@ -104,15 +104,6 @@ fn look(named: &str) -> Result<Binary, Failure> {
     Ok(Binary { path: path.to_owned(), arch: Kind::of(&head).and_then(Kind::processor) })
 }
 
-/// What the first line of a script says shall run it.
-pub fn interpreter(path: &Path) -> Option<String> {
-    let mut head = Vec::new();
-    File::open(path).ok()?.take(256).read_to_end(&mut head).ok()?;
-    let line = head.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
-    let text = String::from_utf8_lossy(line);
-    text.split_ascii_whitespace().next().map(str::to_owned)
-}
-
 /// Checks that each of the chosen nodes runs one of these binaries. `nodes` are names and
 /// processors.
 ///

@@ -4,7 +4,7 @@
 use super::event::{Event, Events, Started};
 use super::failure::{Failure, exit};
 use super::line::{Connect, open_ctl};
-use super::program::{self, Binary, Program};
+use super::program::{self, Program};
 use super::wait;
 use muster_base::limits::CHUNK;
 use muster_base::nodeset;
@@ -226,31 +226,14 @@ fn command(client: &Client, ctl: &Fid, path: &str, order: &str) -> Result<(), Fa
     done.map(drop).map_err(|error| refused(client, path, &error))
 }
 
-/// A program that was not found: what it lacks, or how to have it found.
+/// A program that was not found: how to have it found.
 pub(super) fn advised(mut failure: Failure, program: &Program, named: &str) -> Failure {
-    if failure.exit != exit::NOT_FOUND {
+    if failure.id != "E101" {
         return failure;
     }
-    let place = failure.text.split_once(": not found on ").map(|(_, place)| place);
-    let node = place.and_then(|place| place.split(' ').next()).unwrap_or("the node").to_owned();
     let advice = match program {
-        // It was sent, so what is missing is what should run it.
-        Program::Here(binaries) => {
-            let Binary { path, arch } = &binaries[0];
-            let lacks = match program::interpreter(path) {
-                Some(name) => {
-                    let fix = "Change its first line, or choose other nodes";
-                    format!("its interpreter {name} is not on {node}. {fix}")
-                }
-                None if arch.is_some() => format!(
-                    "the loader of shared libraries that it was built for is not on {node}. \
-                     Link it statically, or choose other nodes"
-                ),
-                None => return failure,
-            };
-            let text = format!("{named}: {lacks}");
-            return Failure::new("E103", exit::NOT_FOUND, text);
-        }
+        // It was sent.
+        Program::Here(_) => return failure,
         Program::There(_) if named.contains('/') => {
             format!("One that is here is sent without --no-send: muster run {named}")
         }
@@ -406,7 +389,6 @@ fn check_processors(client: &Client, order: &Order) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
 
     #[test]
     fn a_program_that_is_not_found_comes_with_a_next_step() {
@@ -421,17 +403,9 @@ mod tests {
              --no-send /PATH/nosuch; or send your own: muster run ./PATH/nosuch  [E101, exit 127]"
         );
         assert!(there("/x/y").contains("without --no-send: muster run /x/y  [E101"));
-        let script = std::env::temp_dir().join(format!("muster-script-{}", std::process::id()));
-        std::fs::write(&script, "#! /no/such -x\necho\n").unwrap();
-        let here = |path: PathBuf, arch| {
-            let failure = Failure::new("E101", exit::NOT_FOUND, "./x: not found on n3");
-            let binaries = vec![Binary { path, arch }];
-            advised(failure, &Program::Here(binaries), "./x").to_string()
-        };
-        let said = here(script.clone(), None);
-        std::fs::remove_file(script).unwrap();
-        assert!(said.starts_with("./x: its interpreter /no/such is not on n3. "), "{said}");
-        let said = here("/proc/self/exe".into(), Some("x86_64"));
-        assert!(said.contains("loader") && said.ends_with("[E103, exit 127]"), "{said}");
+        // Where the node has said what it lacks, no other place has it either.
+        let text = "/x/y: its interpreter /z is not on n3. Change its first line  [E103, exit 127]";
+        let failure = Failure::told("E402", exit::OURS, text);
+        assert_eq!(advised(failure.clone(), &Program::There("/x/y".into()), "/x/y"), failure);
     }
 }

@@ -107,12 +107,17 @@ impl Processor {
 
 /// The processor that a program is for, if it says so.
 pub(super) fn processor_of(program: &Path) -> Option<&'static str> {
+    Kind::of(&head_of(program, elf::HEAD)?)?.processor()
+}
+
+/// So many bytes at a program's start, or all if it has less.
+pub(super) fn head_of(program: &Path, most: usize) -> Option<Vec<u8>> {
     let mut head = Vec::new();
     // A pipe of that name is not to be waited for.
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(program).ok()?;
     file.metadata().ok().filter(Metadata::is_file)?;
-    file.take(elf::HEAD as u64).read_to_end(&mut head).ok()?;
-    Kind::of(&head)?.processor()
+    file.take(most as u64).read_to_end(&mut head).ok()?;
+    Some(head)
 }
 
 /// What qemu calls its emulator.

@@ -8,7 +8,7 @@
 use super::cgroup::Cgroup;
 use super::directory::{Directories, Left};
 use super::pace::Pace;
-use super::processor::processor_of;
+use super::processor::{head_of, processor_of};
 use super::session::{START, Session};
 use super::shepherd::{Mounts, Report, Spares, Stage, Ward};
 use crate::files::feed::Next;
@@ -16,7 +16,7 @@ use crate::files::stream::Stream;
 use crate::strober::place::Seat;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
-use muster_base::elf;
+use muster_base::elf::{self, Kind};
 use muster_ninep::error::{Errno, Error, number};
 use rustix::pipe::fcntl_getpipe_size;
 use std::collections::HashMap;
@@ -44,6 +44,9 @@ const LATER: Duration = Duration::from_millis(100);
 
 /// How long the processes of a wiped session may take to be gone before it is tried again.
 const BURIAL: Duration = Duration::from_secs(10);
+
+/// Bytes of a script's first line that the kernel reads.
+const LINE_MAX: usize = 256;
 
 /// The ends of a program's pipes that the node holds.
 pub(super) struct Pipes {
@@ -583,9 +586,10 @@ fn failure(session: &Session, stage: Stage, errno: i32, what: &str) -> Error {
         None => what.to_owned(),
     };
     let text = match (stage, errno) {
-        (Stage::Exec, Errno::NOENT) if named.contains('/') => {
-            format!("{named}: not found on {node}  [E101, exit 127]")
-        }
+        (Stage::Exec, Errno::NOENT) if named.contains('/') => match lacks(Path::new(what), node) {
+            Some(lacks) => format!("{named}: {lacks}  [E103, exit 127]"),
+            None => format!("{named}: not found on {node}  [E101, exit 127]"),
+        },
         (Stage::Exec, Errno::NOENT) => {
             format!("{named}: not found on {node} (searched its PATH)  [E101, exit 127]")
         }
@@ -612,4 +616,59 @@ fn failure(session: &Session, stage: Stage, errno: i32, what: &str) -> Error {
         _ => format!("{node} cannot prepare the process: {named}: {reason}  [E107, exit 125]"),
     };
     Error::new(errno, text)
+}
+
+/// What a program that is there lacks, as it is said to be not found.
+fn lacks(program: &Path, node: &str) -> Option<String> {
+    let head = head_of(program, LINE_MAX)?;
+    let Some(line) = head.strip_prefix(b"#!") else {
+        return Kind::of(&head).map(|_| {
+            format!(
+                "the loader of shared libraries that it was built for is not on {node}. Link it \
+                 statically, or choose other nodes"
+            )
+        });
+    };
+    // As the kernel reads it: a carriage return is part of the name.
+    let line = line.split(|&byte| byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let name = line.split([' ', '\t']).find(|word| !word.is_empty())?;
+    Some(match name.strip_suffix('\r') {
+        Some(meant) => format!(
+            "its first line ends in a carriage return, so its interpreter is not {meant}. Write \
+             it with the line ends of Unix"
+        ),
+        None if Path::new(name).exists() => {
+            format!("its interpreter {name} lacks something on {node} itself. Run that there")
+        }
+        None => format!(
+            "its interpreter {name} is not on {node}. Change its first line, or choose other nodes"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn what_a_program_lacks_is_told_apart() {
+        let home = Scratch::new("lacks");
+        let said = |content: &[u8]| lacks(&home.file("x", content), "n3").unwrap_or_default();
+        assert_eq!(
+            said(b"#! /no/such\t-x\necho\n"),
+            "its interpreter /no/such is not on n3. Change its first line, or choose other nodes"
+        );
+        let windows = said(b"#!/bin/sh\r\necho\r\n");
+        assert!(
+            windows.contains("carriage return, so its interpreter is not /bin/sh."),
+            "{windows}"
+        );
+        assert!(said(b"#!/bin/sh\n").starts_with("its interpreter /bin/sh lacks something on n3"));
+        assert!(said(&std::fs::read("/proc/self/exe").unwrap()).starts_with("the loader of"));
+        assert_eq!(said(b"echo\n"), "");
+        assert_eq!(lacks(&home.join("none"), "n3"), None);
+        assert_eq!(lacks(&home, "n3"), None, "a directory");
+    }
 }
