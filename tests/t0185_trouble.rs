@@ -138,12 +138,16 @@ fn a_program_that_cannot_run_is_told_in_one_sentence() {
         }),
     );
     cluster.file("plain", 0o644, "text");
+    cluster.file("bare", 0o755, "echo x\n");
+    cluster.file("empty", 0o755, "");
     let run = |args: &[&str]| cluster.muster(&[&["run", "-N", "2"][..], args].concat()).run();
     for (args, code, id, word) in [
         (&["./s390x"][..], 126, "E102", "s390x"),
         (&["./aarch64"], 126, "E102", "Build it for x86_64"),
         (&["./unheard"], 126, "E102", "./unheard"),
         (&["./cut"], 126, "E102", "./cut"),
+        (&["./bare"], 126, "E102", "its first line must name its interpreter, as #!/bin/sh"),
+        (&["./empty"], 126, "E102", "its first line must name its interpreter, as #!/bin/sh"),
         (&["./plain"], 126, "E103", "chmod +x ./plain"),
         (&["./nothing"], 127, "E101", "not found here"),
         (&["nothing"], 127, "E101", "searched its PATH"),
@@ -152,6 +156,11 @@ fn a_program_that_cannot_run_is_told_in_one_sentence() {
         let said = run(args).code(code).says(word);
         sentence(&said, id);
         assert!(said.out.is_empty(), "{said:?}");
+    }
+    // A shell that starts several programs would run it all the same.
+    for args in [&["mpiexec", "./bare"][..], &["mpiexec", "true", ":", "./bare"]] {
+        let said = cluster.muster(args).run().code(126).says("as #!/bin/sh");
+        sentence(&said, "E102");
     }
     // What the client cannot see the node says.
     let path = cluster.work().join("aarch64");

@@ -41,11 +41,12 @@ catalog! {
         "A name without a slash is searched on each node, in the PATH that you have here (with \
          --no-env the usual one); a name with a slash is a file here that is sent along."
         "Send your own program: muster run ./NAME. Look there: muster run -w n0 ls /usr/local/bin"
-    E102 "The program is built for another kind of processor than the nodes have."
-        "Its ELF header names a machine that some of the chosen nodes are not."
+    E102 "The program is none that the nodes can run."
+        "Its ELF header names a machine that some of the chosen nodes are not; or it is no binary, \
+         and no script either: the first line of a script names what runs it."
         "Choose nodes that can run it (-w), or build it for them, too: beside ./NAME, or instead \
          of it, ./NAME.aarch64, ./NAME.x86_64 and the like travel, and each node takes its own. \
-         muster nodes shows what nodes are where they differ."
+         muster nodes shows what nodes are where they differ. A shell script begins with #!/bin/sh"
     E103 "The program is there but cannot be run."
         "It is a directory, lacks the permission to be executed, or needs an interpreter, or a \
          loader of shared libraries, that is missing on the node."

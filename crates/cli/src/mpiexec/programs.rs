@@ -2,6 +2,7 @@
 //! chooses its own by a script that `sh` runs on its node.
 
 use super::{Line, Part, mistake};
+use crate::run::failure::exit;
 use crate::run::program::{self, Program};
 use crate::run::{Failure, environment, foreign};
 use muster_base::elf;
@@ -63,6 +64,13 @@ fn script(line: &Line, here: &Path, in_place: bool) -> Result<(String, Vec<PathB
         let source = found(named, &place(here, part), in_place)?;
         let path = source.as_ref().map_or(named.clone(), |path| path.display().to_string());
         foreign::check(&Program::There(path), named, all as usize)?;
+        // The shell below would run it, though one program alone is refused by its node.
+        if source.as_deref().is_some_and(program::is_bare_script) {
+            let text = "no program. If it is a script, its first line must name its interpreter, \
+                        as #!/bin/sh";
+            let text = format!("{named}: {text}");
+            return Err(Failure::new("E102", exit::NOT_EXECUTABLE, text));
+        }
         let program = match source {
             Some(path) if in_place => quoted(&path.display().to_string()),
             Some(path) => {

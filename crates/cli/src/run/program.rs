@@ -104,6 +104,14 @@ fn look(named: &str) -> Result<Binary, Failure> {
     Ok(Binary { path: path.to_owned(), arch: Kind::of(&head).and_then(Kind::processor) })
 }
 
+/// Whether the kernel would not know what to run a file with, and a shell that is told to run it
+/// takes it for a script of its own.
+pub fn is_bare_script(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let mut read = || File::open(path).and_then(|file| file.take(256).read_to_end(&mut head));
+    path.is_file() && read().is_ok() && !head.starts_with(b"#!") && !head.contains(&0)
+}
+
 /// Checks that each of the chosen nodes runs one of these binaries. `nodes` are names and
 /// processors.
 ///

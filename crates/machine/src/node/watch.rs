@@ -595,16 +595,19 @@ fn failure(session: &Session, stage: Stage, errno: i32, what: &str) -> Error {
         }
         (Stage::Exec, Errno::NOEXEC) => {
             let arch = setup.map_or("another", |setup| setup.processor.name.as_str());
-            match processor_of(Path::new(what)).filter(|program| !elf::runs(arch, program)) {
-                Some(program) => {
+            let none = format!("{named}: no program that {node} ({arch}) can run");
+            match processor_of(Path::new(what)) {
+                Some(program) if !elf::runs(arch, program) => {
                     format!(
                         "{named} is for {program}, and {node} is {arch}. Choose other nodes, or \
                          send one for {arch}  [E102, exit 126]"
                     )
                 }
-                None => {
-                    format!("{named}: no program that {node} ({arch}) can run  [E102, exit 126]")
-                }
+                Some(_) => format!("{none}  [E102, exit 126]"),
+                None => format!(
+                    "{none}. If it is a script, its first line must name its interpreter, as \
+                     #!/bin/sh  [E102, exit 126]"
+                ),
             }
         }
         (Stage::Exec, _) => {
