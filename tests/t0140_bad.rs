@@ -307,7 +307,21 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
     cluster.leftovers();
     // It is one line also where a name has two.
     cluster.file("a\nb", 0o644, "");
-    sentence(&cluster.muster(&["run", "--bcast", "a\nb", "true"]).run().code(125), "E104");
+    sentence(&cluster.muster(&["run", "--bcast", "a\nb", "true"]).run().code(2), "E104");
+    // So are other mistakes with files, whoever finds them.
+    for name in ["a/x", "b/x"] {
+        cluster.file(name, 0o644, "");
+    }
+    let pipe = cluster.work().join("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, 0o600.into()).unwrap();
+    for (args, id, said) in [
+        (&["--bcast", "a/x", "--bcast", "b/x"][..], "E104", "b/x: another file is sent"),
+        (&["--bcast", "pipe"], "E104", "pipe: this is a pipe, which cannot be sent"),
+        (&["-o", "a"], "E140", "a is a directory, not a file for output. Use a/NAME"),
+    ] {
+        let all = [&["run"], args, &["true"]].concat();
+        sentence(&cluster.muster(&all).run().code(2).says(said), id);
+    }
     // What is relative is so to where each command is called.
     let call = |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", "../r").run();
     call(&["up", "-N", "1"]).ok();

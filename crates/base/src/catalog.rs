@@ -52,7 +52,8 @@ catalog! {
          loader of shared libraries, that is missing on the node."
         "chmod +x FILE; look at its first line, or at what `file FILE` says."
     E104 "A file that the job needs cannot be sent."
-        "It cannot be read, is no file or directory, or changed while it was sent."
+        "It cannot be read, is no file or directory, has the name of another one, or changed while \
+         it was sent."
         "Look at it with ls -l, then run the job again."
     E105 "A shared library that the program needs is missing."
         "The program was sent to a node, whose loader did not find one of its libraries there."
@@ -193,7 +194,8 @@ catalog! {
         "Its period is a time from 300us to 1m."
         "For example: echo 10ms | muster write heartbeat"
     E140 "An output file of the job could not be created or written."
-        "Its directory does not exist, is not yours to write, or its disk is full."
+        "It is a directory, or its directory does not exist, is not yours to write, or has a full \
+         disk."
         "Make the directory, or name another place: --output FILE"
     E141 "The job's standard input could not be read."
         "The file does not exist, is a directory, you may not read it, or its disk fails."

@@ -513,6 +513,7 @@ mod tests {
             ("--input 5 -n 2 prog", "there are ranks 0-1. Use --input 1"),
             ("--input 1 prog", "there is only rank 0"),
             ("--input 2 -w n[3-4] prog", "there are ranks 0-1"),
+            ("--output . prog", ". is a directory, not a file for output. Use ./NAME  [E140, ex"),
             ("--output /none/such/%n prog", "mkdir -p /none/such  [E140, exit 2]"),
         ] {
             let told = wish(words).expect_err(words);

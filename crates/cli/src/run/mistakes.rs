@@ -87,9 +87,15 @@ fn readable(path: &Path) -> Result<bool, String> {
     Ok(meta.is_dir())
 }
 
-/// A directory that is missing is better known before the job runs.
+/// A directory that is missing, or is where a file is to be, is better known before the job runs.
 fn check_directory(goal: &Goal) -> Result<(), Failure> {
     let Goal::Files(template) = goal else { return Ok(()) };
+    if let Some(file) = template.fixed()
+        && Path::new(file).is_dir()
+    {
+        let text = format!("{file} is a directory, not a file for output. Use {file}/NAME");
+        return Err(mistake("E140", text));
+    }
     let Some(dir) = template.fixed_dir() else { return Ok(()) };
     if Path::new(dir).is_dir() {
         return Ok(());

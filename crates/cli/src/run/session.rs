@@ -72,7 +72,7 @@ pub(super) fn run_told(
     let source = wish.input.open()?;
     let mut spec = wish.spec.clone();
     let load = gather(&wish, &mut spec)
-        .map_err(|error| Failure::new("E104", exit::OURS, error.to_string()))?;
+        .map_err(|error| Failure::new("E104", exit::USAGE, error.to_string()))?;
     let (program, named) = (wish.program.clone(), wish.named.clone());
     let recipes = cluster.recipes.clone();
     let order = submit::Order { spec, program, named, load, recipes, detach: wish.detach };

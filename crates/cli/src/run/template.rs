@@ -85,6 +85,14 @@ impl Template {
         name
     }
 
+    /// The name, if it is the same for all ranks of all jobs.
+    pub fn fixed(&self) -> Option<&str> {
+        match &self.pieces[..] {
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
     /// The directory, if it is the same for all ranks: it can be looked at before the job starts.
     pub fn fixed_dir(&self) -> Option<&str> {
         let Some(Piece::Text(text)) = self.pieces.first() else { return None };
