@@ -323,6 +323,7 @@ fn host_file(text: &str) -> Result<Vec<Host>, String> {
 /// What is wrong with it.
 pub fn read(words: &[String]) -> Result<Line, Failure> {
     let mut line = Line::default();
+    let last = words.iter().filter(|word| *word == ":").count();
     for (at, part) in words.split(|word| word == ":").enumerate() {
         if at > 0 {
             line.parts.push(Part::default());
@@ -341,11 +342,13 @@ pub fn read(words: &[String]) -> Result<Line, Failure> {
         }
         line.part().command = rest.to_vec();
         if line.tells.is_none() && rest.is_empty() {
-            let text = match words.len() {
-                0 => "no program was named".to_owned(),
+            return Err(mistake(match part {
+                [] if last == 0 => "no program was named".to_owned(),
+                [] if at == 0 => "no program comes before the first ':'".to_owned(),
+                [] if at == last => "no program comes after the last ':'".to_owned(),
+                [] => "no program comes between two ':'".to_owned(),
                 _ => format!("no program comes after '{}'", part.join(" ")),
-            };
-            return Err(mistake(text));
+            }));
         }
     }
     Ok(line)
@@ -508,7 +511,10 @@ mod tests {
             ("-initial-errhandler none prog", "'none' is none of mpi_errors_are_fatal, "),
             ("-f /dev/null prog", "-f: /dev/null: it names no host"),
             ("-n 4", "no program comes after '-n 4'"),
-            ("-n 1 a :", "no program"),
+            ("-n 1 a :", "mpiexec: no program comes after the last ':'. See: mpiexec --help  [E1"),
+            ("-n 1 a : -n 2", "no program comes after '-n 2'"),
+            (": a", "no program comes before the first ':'"),
+            ("a : : b", "no program comes between two ':'"),
             ("", "no program was named"),
         ] {
             let told = line(text).expect_err(text);
