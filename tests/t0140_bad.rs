@@ -326,6 +326,13 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
     let call = |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", "../r").run();
     call(&["up", "-N", "1"]).ok();
     assert_eq!(call(&["run", "echo", "well"]).ok().out, "well\n");
+    for (path, why) in [
+        ("/", "this is a directory"),
+        ("/nodes/n0/name/x", "what it would be in is not a directory"),
+    ] {
+        let said = call(&["write", path, "x"]).code(1).err;
+        assert_eq!(said, format!("muster: {path}: {why}  [E160]\n"));
+    }
     call(&["down"]).ok();
     cluster.leftovers();
 }

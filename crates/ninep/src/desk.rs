@@ -232,7 +232,7 @@ impl<'a, T: Tree> Desk<'a, T> {
         // To rename a file where it is takes its directory, of which there may be no fid.
         let goes_up = self.is_ours && names.first() == Some(&&b".."[..]);
         if !names.is_empty() && !slot.qid.is_dir() && !goes_up {
-            return fail(Errno::NOTDIR, format!("fid {fid} is not a directory"));
+            return fail(Errno::NOTDIR, "what it would be in is not a directory");
         }
         names.iter().try_for_each(|name| check_walk_name(name))?;
         let start = slot.qid;
@@ -294,7 +294,7 @@ impl<'a, T: Tree> Desk<'a, T> {
                 goal = Goal::Readdir { count };
                 let slot = self.fids.opened(fid, false)?;
                 if !slot.qid.is_dir() {
-                    return fail(Errno::NOTDIR, format!("fid {fid} is not a directory"));
+                    return fail(Errno::NOTDIR, "this is not a directory");
                 }
                 self.list(fid, offset, count.max(ENTRY_MAX), false)?
             }
@@ -304,7 +304,7 @@ impl<'a, T: Tree> Desk<'a, T> {
                 let slot = self.fids.get(fid)?;
                 check_unopened(fid, slot)?;
                 if slot.qid.is_dir() && flags.writes() {
-                    return fail(Errno::ISDIR, format!("fid {fid} is a directory"));
+                    return fail(Errno::ISDIR, "this is a directory");
                 }
                 outcome(self.tree.open(call, &slot.fid, flags))
             }

@@ -138,7 +138,7 @@ impl<F> Fids<F> {
     pub(crate) fn directory(&mut self, fid: Fid) -> Result<&mut Slot<F>> {
         let slot = self.get(fid)?;
         if !slot.qid.is_dir() {
-            return fail(Errno::NOTDIR, format!("fid {fid} is not a directory"));
+            return fail(Errno::NOTDIR, "what it would be in is not a directory");
         }
         Ok(slot)
     }

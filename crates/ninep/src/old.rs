@@ -220,7 +220,7 @@ impl<T: Tree> Desk<'_, T> {
                 let slot = self.fids.get(fid)?;
                 check_unopened(fid, slot)?;
                 if slot.qid.is_dir() && (flags.writes() || flags.has(OpenFlags::TRUNC)) {
-                    return fail(Errno::ISDIR, format!("fid {fid} is a directory"));
+                    return fail(Errno::ISDIR, "this is a directory");
                 }
                 let answer = self.tree.open(&mut self.call, &slot.fid, flags);
                 Ok((Goal::Open { fid, flags, remove, name: None }, outcome(answer)))
@@ -326,7 +326,7 @@ impl<T: Tree> Desk<'_, T> {
         count: usize,
     ) -> Result<Asked<T::Fid>> {
         if self.dialect == Dialect::Linux {
-            return fail(Errno::ISDIR, format!("fid {fid} is a directory; Treaddir reads it"));
+            return fail(Errno::ISDIR, "this is a directory; Treaddir reads it");
         }
         let slot = self.fids.get(fid)?;
         if offset == 0 {

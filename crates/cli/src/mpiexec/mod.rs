@@ -66,7 +66,8 @@ impl Line {
     pub fn drop_unset(&mut self, is_set: impl Fn(&str) -> bool) -> Vec<String> {
         let parts = self.parts.iter_mut().map(|part| &mut part.env);
         let all = std::iter::once(&mut self.global_env).chain(parts);
-        let is_unset = |wish: &mut String| !wish.contains('=') && !is_set(wish);
+        // What names none is a mistake.
+        let is_unset = |wish: &mut String| !wish.is_empty() && !wish.contains('=') && !is_set(wish);
         all.flat_map(|wishes| wishes.extract_if(.., is_unset).collect::<Vec<_>>()).collect()
     }
 

@@ -82,6 +82,9 @@ pub fn gather(
         false => BTreeMap::new(),
     };
     for wish in wished {
+        if wish.is_empty() {
+            return Err(usage("--env '': it names no variable. Write NAME=VALUE or NAME".into()));
+        }
         let (name, value) = match wish.split_once('=') {
             Some((name, value)) => (name, value.to_owned()),
             None => match own.get(wish) {
@@ -149,5 +152,6 @@ mod tests {
     fn a_wish_that_cannot_be_granted_is_named() {
         assert_eq!(gathered(&["NONE"], true).unwrap_err().exit, exit::USAGE);
         assert!(gathered(&["=x"], true).unwrap_err().text.contains("NAME=VALUE"));
+        assert!(gathered(&[""], true).unwrap_err().text.contains("it names no variable"));
     }
 }
