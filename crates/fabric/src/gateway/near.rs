@@ -655,8 +655,8 @@ impl Near {
     }
 
     /// What is in an entry and behind it. Each word is read once: what a rank writes meanwhile that
-    /// cannot be changes nothing any more.
-    #[inline]
+    /// cannot be changes nothing any more. Called, it costs nine of 150 ns.
+    #[inline(always)]
     fn look_at<M: Memory>(
         &self,
         core: &Core<M>,
