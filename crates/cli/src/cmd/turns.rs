@@ -7,10 +7,14 @@ use muster_base::nodeset::fold;
 use muster_ninep::client::Client;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the manager or a node may take to answer.
 const ANSWER: Option<Duration> = Some(Duration::from_secs(2));
+
+/// How long strobers may take to be there, all together, and the pause until they are asked again.
+const STROBER: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Tells the user, machine by machine. What cannot be found out is not told.
 pub fn tell_limits(client: &Client) {
@@ -35,9 +39,17 @@ fn limits(client: &Client) -> Vec<String> {
         node.and_then(|node| node.host.clone())
     };
     let mut machines: BTreeMap<bool, Vec<Option<String>>> = BTreeMap::new();
+    let until = Instant::now() + STROBER;
     for node in by {
-        // One that has just died may not be the last.
-        if let Some(told) = json(&format!("nodes/{node}/strobe")) {
+        let path = format!("nodes/{node}/strobe");
+        let mut told = json(&path);
+        // One that is being started does not answer yet, nor does one that has just died, which may
+        // not be the last.
+        while told.is_none() && Instant::now() < until {
+            std::thread::sleep(PAUSE);
+            told = json(&path);
+        }
+        if let Some(told) = told {
             machines.entry(told["by"] == "freezer").or_default().push(host_of(node));
         }
     }

@@ -266,6 +266,10 @@ fn unpacked(error: PackError) -> Failure {
     Failure::new("E104", exit::OURS, error.to_string())
 }
 
+/// So many bytes that tell of files are got ready before the first is sent. From then on the job
+/// has its nodes, and to hash what these tell of, some hundred gigabytes, may take long.
+const AHEAD: usize = 16 << 20;
+
 /// Tells what the files are; the chunks of those that are told by them.
 fn tell_files(
     client: &Client,
@@ -273,9 +277,18 @@ fn tell_files(
     (load, recipes): (Load, Recipes),
 ) -> Result<Vec<Source>, Failure> {
     let path = format!("jobs/{id}/files");
-    let mut told = Upload::open(client, &path, OpenFlags::WRONLY)?;
     let mut packer = load.stream_known(recipes);
-    let (mut offset, mut part) = (0, Vec::new());
+    let (mut ahead, mut size, mut part) = (Vec::new(), 0, Vec::new());
+    while size < AHEAD && packer.next_chunk(&mut part).map_err(unpacked)? {
+        size += part.len();
+        ahead.push(std::mem::take(&mut part));
+    }
+    let mut told = Upload::open(client, &path, OpenFlags::WRONLY)?;
+    let mut offset = 0;
+    for part in ahead {
+        told.write(offset, &part)?;
+        offset += part.len() as u64;
+    }
     while packer.next_chunk(&mut part).map_err(unpacked)? {
         told.write(offset, &part)?;
         offset += part.len() as u64;

@@ -6,12 +6,12 @@
 //! **Combined.** A member asks its parent, which gathers what its children ask for an eighth of a
 //! beat, and asks for all of them in one message; the answer goes down the same way, each member
 //! taking its part. So the master hears a message of each child, not of each member. Whoever is
-//! answered asks again a beat later: those below one node ask at about the same time.
+//! answered soon asks again a beat later: those below one node ask at about the same time.
 //!
 //! A renewal on its way takes longer, and no more: it counts from when it was sent. Whom the last
 //! two of its own have brought nothing asks the master itself: a node between may have stopped, or
-//! be in another epoch. What a node that had stopped has gathered before is dropped, or others that
-//! have died meanwhile would live longer.
+//! be in another epoch. What a node that had stopped has gathered before is dropped, and what it
+//! reads until it is answered again; or others that have died meanwhile would live longer.
 
 use super::member::{Core, Standing};
 use super::message::{Message, Renewal};
@@ -24,8 +24,10 @@ use std::time::Duration;
 pub struct Lease {
     /// It ends then; there is none before the first was granted.
     pub until: Option<Time>,
-    /// The next tick.
+    /// The next beat.
     pub next_beat: Time,
+    /// When it is renewed next, if nobody below asks before.
+    pub next_renewal: Time,
     /// What those below ask for, since the first of them did.
     gathered: Option<(Time, BTreeMap<NodeId, u64>)>,
 }
@@ -33,7 +35,7 @@ pub struct Lease {
 impl Lease {
     /// None.
     pub fn new(now: Time) -> Lease {
-        Lease { until: None, next_beat: now, gathered: None }
+        Lease { until: None, next_beat: now, next_renewal: now, gathered: None }
     }
 
     /// Whether it has not ended.
@@ -66,10 +68,13 @@ impl Core {
         self.config.beat / 8
     }
 
-    /// When something is to be done next.
-    pub(super) fn next_tick(&self) -> Time {
+    /// When more time is to be asked for, by a member that does so.
+    pub(super) fn next_renewal(&self) -> Option<Time> {
+        if self.standing != Standing::Member || self.is_master() {
+            return None;
+        }
         let since = self.lease.gathered.as_ref().map(|(since, _)| *since + self.gathers());
-        since.map_or(self.lease.next_beat, |due| due.min(self.lease.next_beat))
+        Some(since.map_or(self.lease.next_renewal, |due| due.min(self.lease.next_renewal)))
     }
 
     /// Asks for more time, for this node and for those below that have asked.
@@ -77,6 +82,7 @@ impl Core {
         if self.is_master() {
             return;
         }
+        self.lease.next_renewal = now + self.config.beat;
         let gathered = self.lease.gathered.take();
         let gathered = gathered.filter(|(since, _)| now - *since <= self.config.beat);
         let own = Renewal { node: self.config.node, stamp: now.0 };
@@ -135,7 +141,8 @@ impl Core {
     }
 
     /// A child asks, for itself and for those below it. In another epoch it may be none, and asks
-    /// the master when it is answered nothing.
+    /// the master when it is answered nothing; so it does while this node is not answered itself,
+    /// which may have stood still, and reads now what was sent long ago.
     fn gather_renewals(
         &mut self,
         now: Time,
@@ -143,7 +150,7 @@ impl Core {
         epoch: u64,
         renewals: Vec<Renewal>,
     ) -> Result<(), &'static str> {
-        if epoch != self.epoch || self.standing != Standing::Member {
+        if epoch != self.epoch || !self.is_answered(now) {
             return Ok(());
         }
         let branch = self.place.children.iter().find(|branch| branch.node == from);
@@ -173,11 +180,12 @@ impl Core {
         let own = own.map(|renewal| Time(renewal.stamp)).filter(|stamp| *stamp <= now);
         if let Some(stamp) = own.filter(|stamp| self.standing != Standing::Outside(*stamp))
             && self.lease.extend(stamp, self.config.lease)
-            && is_member
+            && now - stamp <= self.config.beat
         {
-            // Those below ask a beat after this, and are waited for.
+            // Those below ask a beat after this, and are waited for. An answer that comes late puts
+            // nothing off: others may be on their way.
             let below = if self.children.is_empty() { Duration::ZERO } else { self.gathers() };
-            self.lease.next_beat = now + self.config.beat + below;
+            self.lease.next_renewal = now + self.config.beat + below;
         }
         for branch in self.place.children.clone().into_iter().filter(|_| is_member) {
             let part = renewals.iter().filter(|renewal| branch.holds(renewal.node));

@@ -530,24 +530,25 @@ impl Protocol for Core {
     }
 
     fn tick(&mut self, now: Time) {
-        if now < self.next_tick() {
+        if self.next_renewal().is_some_and(|due| due <= now) {
+            self.send_renew(now);
+        }
+        if now < self.lease.next_beat {
             return;
         }
         self.lease.next_beat = now + self.config.beat;
         match self.standing {
             Standing::Outside(_) => self.send_join(),
             Standing::Frozen => self.send_renew(now),
-            Standing::Member => {
-                self.send_renew(now);
-                self.beat_links();
-            }
+            Standing::Member => self.beat_links(),
         }
         self.tick_master(now);
         self.sequence();
     }
 
     fn alarm(&self) -> Option<Time> {
-        Some(self.next_tick())
+        let beat = self.lease.next_beat;
+        Some(self.next_renewal().map_or(beat, |renewal| renewal.min(beat)))
     }
 
     fn outgoing(&mut self) -> Option<Outgoing> {

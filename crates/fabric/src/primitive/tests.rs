@@ -312,7 +312,7 @@ fn renewals_go_up_the_tree_together_and_everybody_has_its_lease() {
         |cluster: &Cluster| cluster.cores.values().all(|core| core.is_current(cluster.now));
     // They begin at different times.
     for (node, core) in &mut cluster.cores {
-        core.lease.next_beat = cluster.now + Duration::from_millis(u64::from(*node * 7 % 250));
+        core.lease.next_renewal = cluster.now + Duration::from_millis(u64::from(*node * 7 % 250));
     }
     cluster.pass(12, all_current);
     let sent = cluster.pass(40, all_current);
@@ -518,7 +518,7 @@ fn who_is_asked_again_in_the_epoch_without_one_that_has_died_on_the_way_is_heard
     let (now, one) = (cluster.now, cluster.cores.get_mut(&1).expect("a node"));
     one.receive(now, NodeId(3), &out.head, out.body).expect("a message");
     // It says that it has it before that.
-    cluster.cores.get_mut(&1).expect("a node").tick(now + Duration::from_millis(300));
+    cluster.cores.get_mut(&1).expect("a node").tick(now + Duration::from_millis(250));
     let one = cluster.cores.get_mut(&1).expect("a node");
     let answers: Vec<Outgoing> = std::iter::from_fn(|| one.outgoing()).collect();
     let core = cluster.cores.get_mut(&3).expect("a node");

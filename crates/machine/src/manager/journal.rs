@@ -193,10 +193,13 @@ struct Census {
     attempts: HashMap<u32, u32>,
     /// Those that are done, and whether their status tells of ranks.
     done: HashMap<u32, bool>,
+    /// The highest number.
+    last: u32,
 }
 
 impl Census {
     fn take(&mut self, record: &Record) {
+        self.last = self.last.max(record.job());
         match record {
             Record::Again { job, attempt, .. } => drop(self.attempts.insert(*attempt, *job)),
             Record::Done { status } => drop(self.done.insert(status.id, !status.ranks.is_empty())),
@@ -210,8 +213,9 @@ impl Census {
         let done = self.done.get(self.attempts.get(&number).unwrap_or(&number));
         match (record, done) {
             (Record::New { .. } | Record::Again { .. } | Record::Done { .. }, _) => true,
-            // How many ranks have written its log.
-            (Record::Placed { .. }, Some(has_ranks)) => !has_ranks,
+            // How many ranks have written its log; and of the last attempt, that its number was
+            // given.
+            (Record::Placed { .. }, Some(has_ranks)) => !has_ranks || number == self.last,
             (_, done) => done.is_none(),
         }
     }
@@ -322,8 +326,10 @@ impl Journal {
         open.file.read_exact_at(&mut since, length)?;
         file.write_all(&since)?;
         file.flush()?;
+        // Opened before: were that refused afterwards, records would go where nobody looks.
+        let lines = Lines::append(new)?;
         fs::rename(new, &self.path)?;
-        *open = Lines::append(&self.path)?;
+        *open = lines;
         Ok(())
     }
 }

@@ -473,7 +473,10 @@ fn hold_on(job: &Arc<Job>, pieces: Pieces) -> Error {
     }
     state.progress.holds_on();
     (state.sending, state.launching, state.stamps.sent) = (Some(pieces), false, None);
+    // Of before, and perhaps due: the client is asked only now.
+    let before = state.patience.take();
     drop(state);
+    job.forget(before);
     job.await_client();
     lacking()
 }

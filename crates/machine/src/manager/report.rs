@@ -107,16 +107,18 @@ impl Job {
         for Heard { rank, what, output, .. } in news {
             match what {
                 What::Lacks { .. } => {}
-                What::Failed { why } => self.failed_to_run(rank, &why),
+                What::Failed { why } => {
+                    // The first that failed is why the job has.
+                    self.have_ended(std::mem::take(&mut ended));
+                    self.failed_to_run(rank, &why);
+                }
                 What::Follow { pid } => self.begin_to_follow(rank, pid),
                 What::Ended { status, usage, .. } => {
                     ended.push(Ended { rank, status, usage: Usage::parse(&usage), output });
                 }
             }
         }
-        if !ended.is_empty() {
-            self.have_ended(ended);
-        }
+        self.have_ended(ended);
     }
 
     /// What ranks have said while the job was being started.
@@ -241,6 +243,9 @@ impl Job {
 
     /// Programs of ranks have ended, and all else of these is gone.
     fn have_ended(self: &Arc<Job>, ended: Vec<Ended>) {
+        if ended.is_empty() {
+            return;
+        }
         if let Some(placed) = self.placed.get() {
             for Ended { rank, output, .. } in &ended {
                 self.take_output(&placed.log, *rank, output);

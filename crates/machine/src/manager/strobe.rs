@@ -319,8 +319,10 @@ impl Manager {
     /// The shortest slice that all machines keep to that have nodes, and a node of each of those
     /// that keep to no shorter one though a machine could.
     pub(super) fn least_slice(&self) -> (Duration, Vec<String>) {
-        let least = self.strobe.shared.lock().least;
         let machines = first_of_each_machine(self.nodes.links(|_| true));
+        // One that has just come may not be weighed yet.
+        let least = machines.iter().map(|link| link.least).max();
+        let least = least.unwrap_or_else(|| self.strobe.shared.lock().least);
         let by = machines.iter().filter(|link| link.least == least && least > SLICE_MIN);
         (least, by.map(|link| link.name.clone()).collect())
     }

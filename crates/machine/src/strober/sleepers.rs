@@ -71,6 +71,13 @@ struct Thread {
     schedstat: File,
 }
 
+/// How a thread is.
+enum How {
+    Runs,
+    /// It has run so often before.
+    Sleeps(u64),
+}
+
 /// What a file of the kernel tells.
 #[derive(PartialEq, Eq)]
 struct Text {
@@ -104,15 +111,27 @@ impl Sleepers {
         let known = self.found.iter().position(|found| found.jobs == jobs);
         let known = known.and_then(|at| self.found.remove(at)).filter(Found::is_so);
         let found = known.map_or_else(|| Found::look_for(&self.place, jobs), Some)?;
-        let seen = found.threads.iter().map(|thread| Some((thread.number, thread.times()?)));
-        let seen = seen.collect();
+        let mut seen = Vec::with_capacity(found.threads.len());
+        for thread in &found.threads {
+            match thread.how()? {
+                How::Sleeps(times) => seen.push((thread.number, times)),
+                How::Runs => {
+                    self.keep(found);
+                    return None;
+                }
+            }
+        }
+        self.keep(found);
+        Some(seen)
+    }
+
+    fn keep(&mut self, found: Found) {
         let mut open = 0;
         self.found.retain(|found| {
             open += found.files();
             open <= OPEN_MAX
         });
         self.found.push_front(found);
-        seen
     }
 }
 
@@ -192,17 +211,17 @@ impl Thread {
         Some(Thread { number, stat: open("stat")?, schedstat: open("schedstat")? })
     }
 
-    /// How often one has run that sleeps. One that waits for a disk is about to run.
-    fn times(&self) -> Option<u64> {
+    /// How it is, if it still is there. One that waits for a disk is about to run.
+    fn how(&self) -> Option<How> {
         let stat = Text::of(&self.stat)?;
         let stat = stat.words();
         let (_, state) = stat.rsplit_once(") ")?;
         // Asleep, stopped, traced, or ended.
         if !state.starts_with(['S', 'T', 't', 'Z', 'X']) {
-            return None;
+            return Some(How::Runs);
         }
         let told = Text::of(&self.schedstat)?;
-        told.words().split_ascii_whitespace().nth(2)?.parse().ok()
+        told.words().split_ascii_whitespace().nth(2)?.parse().ok().map(How::Sleeps)
     }
 }
 

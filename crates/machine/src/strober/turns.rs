@@ -233,10 +233,11 @@ impl Turns {
             }
             let state = self.lock();
             let next = state.lending.next(&state.rotation, now());
+            set_timer(timer, next.unwrap_or(0))?;
+            drop(state);
             if next.is_none() {
                 sleepers.forget();
             }
-            set_timer(timer, next.unwrap_or(0))?;
         }
     }
 }

@@ -53,6 +53,10 @@ impl File {
     }
 }
 
+/// Bytes for which room is asked at a time: what a signal interrupts is undone on some file
+/// systems, and begun anew.
+const ROOM: usize = 1 << 20;
+
 /// Has the system keep room for the first bytes of a file. On a file system that cannot the file is
 /// as large, at least.
 fn preallocate(file: &File, size: u64) -> io::Result<()> {
@@ -60,7 +64,11 @@ fn preallocate(file: &File, size: u64) -> io::Result<()> {
         return Ok(());
     }
     let flags = FallocateFlags::empty();
-    match retry_on_intr(|| rustix::fs::fallocate(&file.file, flags, 0, size)) {
+    let mut parts = (0..size).step_by(ROOM).map(|at| (at, (size - at).min(ROOM as u64)));
+    let kept = parts.try_for_each(|(at, length)| {
+        retry_on_intr(|| rustix::fs::fallocate(&file.file, flags, at, length))
+    });
+    match kept {
         Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
             match file.file.metadata()?.len() < size {
                 true => file.file.set_len(size),
