@@ -315,11 +315,13 @@ fn point(medium: &mut impl Track, costs: &Costs, plan: Plan, bytes: usize) -> Re
         latencies.push(medium.latency(plan, bytes, count.div_ceil(3))?);
         streams.push(medium.stream(plan, bytes, count.div_ceil(3))?);
     }
+    let both = median(&mut latencies);
     Ok(Point {
         bytes,
         plan,
         predicted: costs.time(plan, bytes) - costs.hop,
-        measured: median(&mut latencies) - sentinel,
+        // A byte's way back is no longer than the way there: others had its processors.
+        measured: both - sentinel.min(both / 2.0),
         limit: medium.limit(bytes),
         predicted_stream: costs.streamed(plan, bytes),
         measured_stream: median(&mut streams),
