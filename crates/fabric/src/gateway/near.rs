@@ -198,7 +198,7 @@ struct In {
 /// What no flag begins with: of a ring that nothing is taken from.
 const CLOSED: u64 = u64::MAX;
 
-/// What a receiver finds in an entry.
+/// What a receiver finds in a piece's entry.
 struct Found {
     total: u64,
     offset: u64,
@@ -314,6 +314,8 @@ pub(super) struct Near {
     /// From whom the last piece came, and how often it was looked for more of him first.
     last: usize,
     row: u32,
+    /// What its sender wrote that cannot be; nobody was told yet.
+    garbage: Option<Garbage>,
 }
 
 impl Near {
@@ -336,6 +338,7 @@ impl Near {
             in_vain: 0,
             last: 0,
             row: 0,
+            garbage: None,
         }
     }
 
@@ -610,53 +613,97 @@ impl Near {
         self.find(core).is_some()
     }
 
-    /// Takes the next piece, if there is one; who is to be woken because there is room again.
-    ///
-    /// # Errors
-    /// What its sender wrote cannot be: nothing more is taken from that one.
+    /// Takes the next piece, if there is one; who is to be woken because there is room again. When
+    /// none was taken what was there may have been [`Near::garbage`].
     #[inline]
     pub(super) fn take<M: Memory>(
         &mut self,
         core: &Core<M>,
         take: &mut impl FnMut(Piece<'_>),
-    ) -> Result<Option<Option<usize>>, Garbage> {
-        let Some((from, flag)) = self.find(core) else { return Ok(None) };
+    ) -> Option<Option<usize>> {
+        let (from, flag) = self.find(core)?;
         self.last = from;
         self.talking.insert(from);
         self.to[from].is_asked = true;
-        let In { taken, told, .. } = self.from[from];
+        let taken = self.from[from].taken;
         // What the sender has written already comes while this one is seen to.
         let ahead = (taken.entry() + AHEAD) % NEAR_ENTRIES;
         core.memory.expect(core.layout.entry(from, core.me, ahead));
-        let found = self.look_at(core, from, flag);
-        let Found { total, offset, spans, next, is_timed } = found.map_err(|what| {
-            self.from[from].tag = CLOSED;
-            garbage(core, from, what)
-        })?;
+        if flag & PIECE != 0 {
+            return self.take_piece(core, (from, flag), take);
+        }
+        let (inside, behind) = sizes(flag);
+        if inside > SHORT || behind > 0 {
+            return self.close(core, from, "an entry with more than an entry holds");
+        }
+        let entry = self.from[from].flag;
+        let bytes = Bytes::new(&core.memory, [(entry + 1, inside), (entry, 0)]);
+        take(Piece { from: place(core, from), total: inside as u64, offset: 0, bytes });
+        Some(self.go_on(core, from, taken.next(0).1))
+    }
+
+    fn take_piece<M: Memory>(
+        &mut self,
+        core: &Core<M>,
+        (from, flag): (usize, u64),
+        take: &mut impl FnMut(Piece<'_>),
+    ) -> Option<Option<usize>> {
+        let found = match self.look_at(core, from, flag) {
+            Ok(found) => found,
+            Err(what) => return self.close(core, from, what),
+        };
+        let Found { total, offset, spans, next, is_timed } = found;
         let behind = spans[1].1;
         let begun = if is_timed { self.from[from].pace.begin(behind) } else { None };
         let bytes = Bytes::new(&core.memory, spans);
         take(Piece { from: place(core, from), total, offset, bytes });
-        let state = &mut self.from[from];
-        if state.pace.end(begun, behind) {
+        let pace = &mut self.from[from].pace;
+        if pace.end(begun, behind) {
             let slow = core.layout.about(from, core.me, About::Slow);
-            core.memory.store(slow, state.pace.is_slow.into());
+            core.memory.store(slow, pace.is_slow.into());
         }
+        Some(self.go_on(core, from, next))
+    }
+
+    /// What was taken is counted; who is to be woken because there is room again.
+    #[inline]
+    fn go_on<M: Memory>(&mut self, core: &Core<M>, from: usize, next: Count) -> Option<usize> {
+        let state = &mut self.from[from];
         (state.taken, state.tag) = (next, next.tag());
         state.flag = core.layout.entry(from, core.me, next.entry());
-        let (entries, lines) = next.beyond(told);
+        let (entries, lines) = next.beyond(state.told);
         if entries < NEAR_ENTRIES / 4 && lines < NEAR_LINES / 4 {
-            return Ok(Some(None));
+            return None;
         }
         core.memory.publish(core.layout.about(from, core.me, About::Freed), next.word());
         state.told = next;
         let asleep = core.memory.load(core.layout.process(from, Process::Asleep));
-        Ok(Some((asleep == Sleep::Room as u64).then_some(from)))
+        (asleep == Sleep::Room as u64).then_some(from)
     }
 
-    /// What is in an entry and behind it. Each word is read once: what a rank writes meanwhile that
-    /// cannot be changes nothing any more. Called, it costs nine of 150 ns.
-    #[inline(always)]
+    /// Nothing more is taken from a rank.
+    #[cold]
+    fn close<T, M: Memory>(
+        &mut self,
+        core: &Core<M>,
+        from: usize,
+        what: &'static str,
+    ) -> Option<T> {
+        self.from[from].tag = CLOSED;
+        self.garbage = Some(garbage(core, from, what));
+        None
+    }
+
+    /// What was found since this was asked last, if anything was. To return it where a piece is
+    /// taken would cost each of them some nanoseconds.
+    #[inline]
+    pub(super) fn garbage(&mut self) -> Option<Garbage> {
+        self.garbage.take()
+    }
+
+    /// What is in a piece's entry and behind it. Each word is read once: what a rank writes
+    /// meanwhile that cannot be changes nothing any more.
+    #[inline]
     fn look_at<M: Memory>(
         &self,
         core: &Core<M>,
@@ -664,16 +711,7 @@ impl Near {
         flag: u64,
     ) -> Result<Found, &'static str> {
         let In { taken, flag: entry, .. } = self.from[from];
-        let inside = (flag >> INSIDE & INSIDES) as usize;
-        let behind = (flag & BEHIND) as usize;
-        if flag & PIECE == 0 {
-            if inside > SHORT || behind > 0 {
-                return Err("an entry with more than an entry holds");
-            }
-            let spans = [(entry + 1, inside), (entry, 0)];
-            let (total, next) = (inside as u64, taken.next(0).1);
-            return Ok(Found { total, offset: 0, spans, next, is_timed: false });
-        }
+        let (inside, behind) = sizes(flag);
         let [total, place] = [1, 2].map(|word| core.memory.load(entry + word));
         let (chunk, offset) = ((place & !STREAMED) >> CHUNK, place & ((1 << CHUNK) - 1));
         let chunk = chunk as usize;
@@ -699,6 +737,11 @@ impl Near {
         let is_timed = chunk > 0 && place & STREAMED == 0;
         Ok(Found { total, offset, spans: [(entry + 3, inside), (body, behind)], next, is_timed })
     }
+}
+
+/// How many bytes a flag says there are in its entry, and behind it.
+fn sizes(flag: u64) -> (usize, usize) {
+    ((flag >> INSIDE & INSIDES) as usize, (flag & BEHIND) as usize)
 }
 
 fn place<M: Memory>(core: &Core<M>, rank: usize) -> Place {

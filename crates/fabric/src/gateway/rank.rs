@@ -342,8 +342,8 @@ impl Rank {
     pub fn try_take(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<()> {
         // Who is asked first takes turns.
         let taken = match self.was_near && self.has_peers() {
-            true => self.take_far(take)? || self.take_near(take)?,
-            false => self.take_near(take)? || self.take_far(take)?,
+            true => self.take_far(take)? || self.take_near(take),
+            false => self.take_near(take) || self.take_far(take)?,
         };
         if taken { Ok(()) } else { self.take_in_vain() }
     }
@@ -351,6 +351,9 @@ impl Rank {
     /// There was nothing to take. Who only tries, and never waits, is to get on as well.
     #[inline]
     fn take_in_vain(&mut self) -> Result<()> {
+        if let Some(garbage) = self.near.garbage() {
+            return Err(garbage.into());
+        }
         self.tries = self.tries.wrapping_add(1);
         if self.has_peers() && self.tries.is_multiple_of(TRIES) {
             let is_new = |node| self.gate.line(node).map(Wire::epoch) != self.gate.core.epoch(node);
@@ -363,13 +366,13 @@ impl Rank {
     }
 
     #[inline]
-    fn take_near(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<bool> {
-        let taken = self.near.take(&self.gate.core, take)?;
+    fn take_near(&mut self, take: &mut impl FnMut(Piece<'_>)) -> bool {
+        let taken = self.near.take(&self.gate.core, take);
         if let Some(Some(sender)) = taken {
             self.gate.wake(sender);
         }
         self.was_near = taken.is_some();
-        Ok(taken.is_some())
+        taken.is_some()
     }
 
     fn take_far(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<bool> {

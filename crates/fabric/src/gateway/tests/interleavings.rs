@@ -215,7 +215,8 @@ impl End {
             assert_eq!(bytes, content(bytes[0], bytes.len()));
             number = Some(bytes[0]);
         });
-        let woken = woken.expect("it can be")?;
+        assert_eq!(self.near.garbage(), None);
+        let woken = woken?;
         number.map(|number| (number, woken))
     }
 

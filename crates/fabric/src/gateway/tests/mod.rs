@@ -625,7 +625,8 @@ impl Process {
                 *number += 1;
             }
         };
-        let near = self.near.take(&self.core, &mut take).expect("it can be");
+        let near = self.near.take(&self.core, &mut take);
+        assert_eq!(self.near.garbage(), None);
         if near.is_some() || self.inbox.take(&self.core, &mut take).expect("it can be").is_some() {
             return true;
         }

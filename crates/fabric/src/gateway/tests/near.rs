@@ -103,7 +103,7 @@ impl End {
                 (*number, *there) = (*number + 1, Vec::new());
             }
         });
-        taken.map(|taken| taken.is_some())
+        self.near.garbage().map_or(Ok(taken.is_some()), Err)
     }
 
     /// Writes an entry: the sizes below its flag's number, the message's, and where its bytes are.
