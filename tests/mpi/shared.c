@@ -115,6 +115,34 @@ static void allocated(void) {
     MPI_Group_free(&mine);
 }
 
+/* Parts that begin where the program asks for it, at more than a page: each of its own, and of
+ * those that lie next to each other the first. */
+static void aligned(void) {
+    char *own, *first;
+    int unit;
+    MPI_Aint bytes, alignment = 1 << 20;
+    MPI_Win win;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_minimum_memory_alignment", "1048576");
+    MPI_Win_allocate(1000, 1, info, MPI_COMM_WORLD, &own, &win);
+    CHECK((MPI_Aint)own % alignment == 0);
+    memset(own, me, 1000);
+    MPI_Win_free(&win);
+    for (int turn = 0; turn < 2; turn++) {
+        MPI_Win_allocate_shared(100, 1, info, node, &own, &win);
+        MPI_Win_shared_query(win, 0, &bytes, &unit, &first);
+        CHECK((MPI_Aint)first % alignment == 0);
+        CHECK(turn ? (MPI_Aint)own % alignment == 0 : own == first + 100 * me);
+        memset(own, me, 100);
+        MPI_Barrier(node);
+        CHECK(first[0] == 0 && own[99] == me);
+        MPI_Win_free(&win);
+        MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    }
+    MPI_Info_free(&info);
+}
+
 /* A rank writes to another of its node, which calls nothing until it sees that. */
 static void without_the_other(void) {
     volatile int *base;
@@ -174,6 +202,7 @@ int main(int argc, char **argv) {
         flags();
     }
     allocated();
+    aligned();
     without_the_other();
     others();
     MPI_Comm_free(&node);

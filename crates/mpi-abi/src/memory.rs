@@ -13,8 +13,9 @@ const ALIGNMENT: usize = 64;
 /// The hint that asks for more (MPI-5.0, section 9.2).
 const MINIMUM: &str = "mpi_minimum_memory_alignment";
 
-/// The alignment that hints ask for; what is none is left out, as hints are that nobody knows.
-fn alignment(hints: &Info) -> usize {
+/// The alignment that hints ask for, a power of two; what is none is left out, as hints are that
+/// nobody knows.
+pub fn alignment(hints: &Info) -> usize {
     let asked = hints.get(MINIMUM).and_then(|asked| str::from_utf8(asked).ok());
     let asked = asked.and_then(|asked| asked.trim().parse().ok());
     asked.filter(|asked: &usize| asked.is_power_of_two()).map_or(ALIGNMENT, |it| it.max(ALIGNMENT))

@@ -25,6 +25,7 @@ use crate::export::{Number, both, export};
 use crate::failure;
 use crate::group;
 use crate::info;
+use crate::memory;
 use crate::object;
 use crate::place::Place;
 use crate::pointer::{Address, ConstAddress, Out, OutPointer};
@@ -263,7 +264,8 @@ both! {
         win: Out<MPI_Win>,
     ) on comm {
         let (size, unit, of) = (size_of(size)?, unit_of(disp_unit)?, one_group(comm)?);
-        let shared = shared::allocate(&of, (size, unit), true)?;
+        let alignment = memory::alignment(&info::infos(info)?);
+        let shared = shared::allocate(&of, (size, unit), (true, alignment))?;
         allocated((comm, info), (MPI_WIN_FLAVOR_ALLOCATE, unit), shared, (baseptr, win))
     }
 
@@ -273,9 +275,10 @@ both! {
         win: Out<MPI_Win>,
     ) on comm {
         let (size, unit, of) = (size_of(size)?, unit_of(disp_unit)?, one_group(comm)?);
-        let is_apart = info::infos(info)?.get("alloc_shared_noncontig") == Some(b"true");
+        let hints = info::infos(info)?;
+        let is_apart = hints.get("alloc_shared_noncontig") == Some(b"true");
         shared::are_here(&of)?;
-        let shared = shared::allocate(&of, (size, unit), is_apart)?;
+        let shared = shared::allocate(&of, (size, unit), (is_apart, memory::alignment(&hints)))?;
         allocated((comm, info), (MPI_WIN_FLAVOR_SHARED, unit), shared, (baseptr, win))
     }
 

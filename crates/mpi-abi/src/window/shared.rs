@@ -92,18 +92,25 @@ pub fn are_here(comm: &Comm) -> Result<()> {
 }
 
 /// Memory of which each rank of a communicator has a part: of `size` bytes this one. Those of a
-/// node lie next to each other, or, where the first rank says so, begin on pages.
+/// node lie next to each other, or, where the first rank says so, are aligned each, on pages or as
+/// that one says; the first of them is in any case.
 ///
 /// # Errors
 /// [`Class::NoMem`], on all ranks.
-pub fn allocate(comm: &Comm, (size, unit): (usize, i64), is_apart: bool) -> Result<Shared> {
+pub fn allocate(
+    comm: &Comm,
+    (size, unit): (usize, i64),
+    (is_apart, alignment): (bool, usize),
+) -> Result<Shared> {
     let (rank, neighbours) = (comm.inner.rank(), &world()?.neighbours);
     let here = (0..).zip(comm.inner.group().members()).filter(|(_, it)| neighbours.contains(it));
     let here: Vec<u32> = here.map(|(rank, _)| rank).collect();
     let (number, inbox) = if rank == here[0] { (0, None) } else { inbox() };
     let own = [size as u64, unit.cast_unsigned(), number].map(halves).concat();
-    let said = all_say_aside(comm, &[own, vec![i32::from(is_apart)]].concat())?;
-    let (parts, length) = parts(&said, &here)?;
+    let layout = vec![i32::from(is_apart), alignment.ilog2().cast_signed()];
+    let said = all_say_aside(comm, &[own, layout].concat())?;
+    let alignment = (1 << said[0][7]).max(rustix::param::page_size());
+    let (parts, length) = parts(&said, &here, alignment)?;
     let file = if rank == here[0] { memory(length) } else { Err(Errno::NOMSG) };
     if let Ok(file) = &file {
         // Whom it does not come to says so below.
@@ -124,7 +131,7 @@ pub fn allocate(comm: &Comm, (size, unit): (usize, i64), is_apart: bool) -> Resu
     let first = &told[here[0] as usize];
     let wanted = (whole(first[0], first[1]), whole(first[2], first[3]));
     let file = file.or_else(|_| receive(inbox.as_ref(), wanted));
-    let mapped = file.and_then(|file| map(file.as_fd(), length));
+    let mapped = file.and_then(|file| map(file.as_fd(), length, alignment));
     let errno = mapped.as_ref().err().map_or(0, |errno| errno.raw_os_error());
     let failed = all_say(comm, &[errno])?.into_iter().flatten().find(|errno| *errno != 0);
     // It is unmapped again where another rank has none.
@@ -142,8 +149,11 @@ fn lacking(length: usize, errno: Errno) -> Error {
 }
 
 /// The parts of the ranks here, of what all have said, and the bytes of them all.
-fn parts(said: &[Vec<i32>], here: &[u32]) -> Result<(BTreeMap<u32, Part>, usize)> {
-    let page = rustix::param::page_size();
+fn parts(
+    said: &[Vec<i32>],
+    here: &[u32],
+    alignment: usize,
+) -> Result<(BTreeMap<u32, Part>, usize)> {
     let is_apart = said[0][6] != 0;
     let mut start = 0_usize;
     let mut next = |rank: &u32| {
@@ -151,12 +161,12 @@ fn parts(said: &[Vec<i32>], here: &[u32]) -> Result<(BTreeMap<u32, Part>, usize)
         let (size, unit) = (whole(of[0], of[1]) as usize, whole(of[2], of[3]).cast_signed());
         let part = Part { start, size, unit };
         let end = start.checked_add(size);
-        start = if is_apart { end?.checked_next_multiple_of(page)? } else { end? };
+        start = if is_apart { end?.checked_next_multiple_of(alignment)? } else { end? };
         Some((*rank, part))
     };
     let parts = here.iter().map(&mut next).collect::<Option<BTreeMap<_, _>>>();
     // There is memory even where nobody has any.
-    let length = start.max(1).checked_next_multiple_of(page);
+    let length = start.max(1).checked_next_multiple_of(rustix::param::page_size());
     parts.zip(length).ok_or_else(|| lacking(usize::MAX, Errno::OVERFLOW))
 }
 
@@ -174,16 +184,36 @@ fn identity(file: &OwnedFd) -> Result<(u64, u64), Errno> {
     Ok((status.st_dev, status.st_ino))
 }
 
-fn map(file: BorrowedFd<'_>, length: usize) -> Result<NonNull<u8>, Errno> {
-    let rights = libc::PROT_READ | libc::PROT_WRITE;
-    let (nowhere, file) = (ptr::null_mut(), file.as_raw_fd());
+/// Maps a file where it is aligned: in room for more, of which what is left over goes again.
+fn map(file: BorrowedFd<'_>, length: usize, alignment: usize) -> Result<NonNull<u8>, Errno> {
+    let page = rustix::param::page_size();
+    let room = length.checked_add(alignment - page).ok_or(Errno::NOMEM)?;
+    let (nowhere, nothing) = (ptr::null_mut(), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: a new mapping at a place that the kernel chooses touches no other memory.
-    let base = unsafe { libc::mmap(nowhere, length, rights, libc::MAP_SHARED, file, 0) };
+    let start = mapped(unsafe { libc::mmap(nowhere, room, libc::PROT_NONE, nothing, -1, 0) })?;
+    let before = start.align_offset(alignment);
+    let base = start.wrapping_add(before);
+    let (rights, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_FIXED);
+    // SAFETY: what it takes the place of is a part of the room, which nobody else knows.
+    let placed =
+        mapped(unsafe { libc::mmap(base.cast(), length, rights, shared, file.as_raw_fd(), 0) });
+    let whole = (start, room);
+    let rest = [(start, before), (base.wrapping_add(length), room - before - length)];
+    let left = if placed.is_ok() { &rest[..] } else { &[whole][..] };
+    for (place, size) in left.iter().filter(|(_, size)| *size > 0) {
+        // SAFETY: a part of the room in which there is nothing.
+        unsafe { libc::munmap(place.cast(), *size) };
+    }
+    placed.map(|base| NonNull::new(base).expect("no mapping is at zero"))
+}
+
+/// Where the kernel has mapped something.
+fn mapped(base: *mut libc::c_void) -> Result<*mut u8, Errno> {
     if base == libc::MAP_FAILED {
         let error = std::io::Error::last_os_error();
         return Err(Errno::from_io_error(&error).unwrap_or(Errno::NOMEM));
     }
-    Ok(NonNull::new(base.cast()).expect("no mapping is at zero"))
+    Ok(base.cast())
 }
 
 /// The address of an inbox.
