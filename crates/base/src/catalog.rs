@@ -76,6 +76,13 @@ catalog! {
          be from one build."
         "Build the program on the oldest system that it is to run on, or link it statically (for \
          instance with musl), or choose other nodes: -w"
+    E109 "A file may not be executed where it is."
+        "The file system that it is on is mounted noexec on the node. What a job brings is then \
+         run from memory, where the kernel allows that: not with vm.memfd_noexec=2, not more than \
+         239 libraries, and not what the program itself starts or loads from its directory."
+        "Have clusters elsewhere: muster down, export MUSTER_RUNTIME=DIRECTORY on another file \
+         system (for instance ~/.muster; on hosts that ssh reaches set it there), muster up. A \
+         file on the nodes: send it along by naming it with a slash, without --no-send."
     E110 "The job asks for what the cluster does not have."
         "More nodes than exist, or nodes of other names. It was refused at once; nothing waits."
         "muster nodes shows what there is. A larger one: muster down && muster up -N K"

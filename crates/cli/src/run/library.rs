@@ -16,6 +16,10 @@ const WORDS: u32 = 4096;
 const MISSING: [&str; 2] =
     ["error while loading shared libraries: ", "Error loading shared library "];
 
+/// What they say behind it if it may not be executed.
+const UNMAPPED: [&str; 2] =
+    ["failed to map segment from shared object", "Operation not permitted (needed by"];
+
 /// With what status a loader ends that finds a library too old; without one, it is 127.
 const TOO_OLD: u8 = 1;
 
@@ -24,6 +28,8 @@ const TOO_OLD: u8 = 1;
 enum Lack<'a> {
     /// A library.
     Library(&'a str),
+    /// Leave to execute what is in one that is there.
+    Leave(&'a str),
     /// A version of one that is there, and who needs it.
     Version(&'a str, &'a str, &'a str),
 }
@@ -42,6 +48,10 @@ pub fn lacking(client: &Client, status: &Status, named: &str) -> Option<Failure>
         Lack::Library(library) => {
             let needs = format!("{named} needs the shared library {library}");
             ("E105", format!("{needs}, which is not on {node}. Send it along: --bcast-libs"))
+        }
+        Lack::Leave(library) => {
+            let text = format!("{named} cannot load {library}: where it is on {node} is mounted");
+            ("E109", format!("{text} noexec. Send it along: --bcast-libs"))
         }
         Lack::Version(_, version, by) if by.split('/').any(|part| part == LIBRARIES) => {
             let name = by.rsplit('/').next().unwrap_or(by);
@@ -67,8 +77,10 @@ fn is_of_libc(library: &str) -> bool {
 fn lack_in(code: u8, said: &str) -> Option<Lack<'_>> {
     if code == exit::NOT_FOUND {
         let (_, rest) = MISSING.iter().find_map(|mark| said.split_once(mark))?;
-        let name = rest.split([':', '\n', ' ']).next()?;
-        return (!name.is_empty()).then_some(Lack::Library(name));
+        let name = rest.split([':', '\n', ' ']).next().filter(|name| !name.is_empty())?;
+        let line = rest.lines().next()?;
+        let is_there = UNMAPPED.iter().any(|words| line.contains(words));
+        return Some(if is_there { Lack::Leave(name) } else { Lack::Library(name) });
     }
     // PROGRAM: /PATH/LIBRARY: version `VERSION' not found (required by FILE)
     let line = said.lines().find(|line| line.contains("' not found (required by "))?;
@@ -89,6 +101,13 @@ mod tests {
         assert_eq!(lack_in(127, glibc), Some(Lack::Library("libq.so.6")));
         let musl = "Error loading shared library libq.so: No such file (needed by ./x)\n";
         assert_eq!(lack_in(127, musl), Some(Lack::Library("libq.so")));
+        for said in [
+            "./x: error while loading shared libraries: libq.so: failed to map segment from shared \
+             object\n",
+            "Error loading shared library libq.so: Operation not permitted (needed by ./x)\n",
+        ] {
+            assert_eq!(lack_in(127, said), Some(Lack::Leave("libq.so")));
+        }
         assert_eq!(lack_in(127, "exit 127\n"), None);
         assert_eq!(lack_in(1, glibc), None);
     }

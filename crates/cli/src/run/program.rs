@@ -2,9 +2,10 @@
 
 use super::failure::{Failure, exit};
 use muster_base::elf::{self, Kind};
-use rustix::fs::{Access, access};
-use std::fs::File;
+use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
+use std::fs::{File, Metadata};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A file that is a program.
@@ -94,7 +95,7 @@ fn look(named: &str) -> Result<Binary, Failure> {
     if meta.is_dir() {
         return Err(not_executable(&format!("{named} is a directory, not a program")));
     }
-    if !meta.is_file() || access(path, Access::EXEC_OK).is_err() {
+    if !meta.is_file() || !is_executable(path, &meta) {
         let text = format!("{named} is not executable. If it is a program: chmod +x {named}");
         return Err(not_executable(&text));
     }
@@ -102,6 +103,16 @@ fn look(named: &str) -> Result<Binary, Failure> {
     let read = File::open(path).and_then(|file| file.take(20).read_to_end(&mut head));
     read.map_err(|error| not_executable(&format!("{named}: {}", super::said(&error))))?;
     Ok(Binary { path: path.to_owned(), arch: Kind::of(&head).and_then(Kind::processor) })
+}
+
+/// Whether a file is meant to be executed: where it is here nothing may be if that is mounted
+/// noexec, but nodes have it elsewhere.
+fn is_executable(path: &Path, meta: &Metadata) -> bool {
+    let is_noexec = || {
+        let stat = statvfs(path);
+        stat.is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::NOEXEC))
+    };
+    access(path, Access::EXEC_OK).is_ok() || meta.mode() & 0o111 != 0 && is_noexec()
 }
 
 /// Whether the kernel would not know what to run a file with, and a shell that is told to run it

@@ -2,6 +2,7 @@
 
 use super::cgroup;
 use super::gateway;
+use super::noexec::Copy;
 use super::session::{Phase, Session};
 use super::shepherd::{NsCommand, Spec, Stdio};
 use super::vote;
@@ -15,7 +16,7 @@ use muster_ninep::error::{Errno, Error, Result, fail};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ pub(super) fn exec(session: &Arc<Session>, program: Option<&str>) -> Result<()> 
 /// Starts the session's program; the session tells whether it runs.
 pub(super) fn start(session: &Arc<Session>, program: Option<&str>) -> Result<()> {
     let Some(node) = session.node.upgrade() else { return fail(Errno::IO, "the node is ending") };
-    let mut spec = specify(&node, session, program)?;
+    let (mut spec, copies) = specify(&node, session, program)?;
     {
         let mut state = session.state();
         if state.phase != Phase::New {
@@ -37,8 +38,9 @@ pub(super) fn start(session: &Arc<Session>, program: Option<&str>) -> Result<()>
             return fail(Errno::BUSY, text);
         }
         (state.phase, state.failure) = (Phase::Starting, None);
+        state.copies.clone_from(&copies);
     }
-    let begun = begin(&node, session, &mut spec);
+    let begun = begin(&node, session, &mut spec, &copies);
     if let Err(error) = begun {
         session.failed(error.clone());
         return Err(error);
@@ -46,7 +48,7 @@ pub(super) fn start(session: &Arc<Session>, program: Option<&str>) -> Result<()>
     Ok(())
 }
 
-fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
+fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec, copies: &[Arc<Copy>]) -> Result<()> {
     // One that has failed may not be removed yet.
     let name = match session.state().failures {
         0 => format!("s{}", session.number),
@@ -74,7 +76,8 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
     let (child_out, our_out) = output(stdout.as_deref(), &session.directory)?;
     let (child_err, our_err) = output(stderr.as_deref(), &session.directory)?;
     let stdio = Stdio { stdin: child_in, stdout: child_out, stderr: child_err };
-    let ward = node.spawner.start(spec, stdio).map_err(|error| {
+    let copies: Vec<_> = copies.iter().map(|copy| copy.as_fd()).collect();
+    let ward = node.spawner.start_with(spec, stdio, &copies).map_err(|error| {
         Error::new(Errno::AGAIN, format!("no process can be started: {error}  [E107, exit 125]"))
     })?;
     {
@@ -91,7 +94,11 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec) -> Result<()> {
 }
 
 /// What to run, from the session's texts.
-fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result<Spec> {
+fn specify(
+    node: &Node,
+    session: &Arc<Session>,
+    program: Option<&str>,
+) -> Result<(Spec, Vec<Arc<Copy>>)> {
     let named = |file: &str, error: &dyn std::fmt::Display| {
         Error::new(Errno::INVAL, format!("{file} of session {}: {error}", session.number))
     };
@@ -115,8 +122,12 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     if let (Some(_), Some(library)) = (session.light, &node.mpi) {
         look_first_in(&mut env, &library.to_string_lossy());
     }
-    let libraries = session.directory.join(LIBRARIES);
+    let mut libraries = session.directory.join(LIBRARIES);
+    let mut copies = Vec::new();
     if libraries.is_dir() {
+        if let Some(noexec) = &node.noexec {
+            (libraries, copies) = noexec.libraries(&node.setup.name, &libraries)?;
+        }
         look_first_in(&mut env, &libraries.to_string_lossy());
     }
     let namespace = NsCommand::parse_script(&session.ns.get()?, &env);
@@ -135,7 +146,10 @@ fn specify(node: &Node, session: &Arc<Session>, program: Option<&str>) -> Result
     // Without control groups the strober stops those that it has heard of.
     spec.tells_start = reads || matches!(node.setup.place, Place::Lists(_));
     node.setup.processor.arrange(&mut spec);
-    Ok(spec)
+    if let Some(noexec) = &node.noexec {
+        copies.splice(0..0, noexec.arrange(&node.setup.name, &mut spec)?);
+    }
+    Ok((spec, copies))
 }
 
 /// A program that is named relative to `fs/` is found there, wherever the process works.

@@ -18,6 +18,7 @@ mod facts;
 mod gateway;
 mod launch;
 mod mpi;
+mod noexec;
 pub mod orders;
 mod pace;
 pub mod processor;
@@ -37,6 +38,7 @@ pub(crate) use ctl::signal;
 use directory::Directories;
 use muster_base::limits::SESSIONS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
+use noexec::Noexec;
 use orders::Light;
 use processor::Processor;
 use session::Session;
@@ -77,6 +79,8 @@ pub struct Node {
     /// Differs each time the daemon starts.
     instance: u64,
     started: Instant,
+    /// Where nothing may be executed in its directory.
+    noexec: Option<Noexec>,
     /// Where ranks look for the MPI library first, if this program has one.
     mpi: Option<PathBuf>,
     /// What new sessions start with.
@@ -127,6 +131,7 @@ impl Node {
         let node = Arc::new(Node {
             instance: now.unwrap_or_default().as_nanos() as u64,
             started: Instant::now(),
+            noexec: Noexec::at(&setup.directory),
             mpi: mpi::provide(&setup.directory),
             env: Text::new(facts::environment()),
             ns: Text::default(),

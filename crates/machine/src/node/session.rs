@@ -11,6 +11,7 @@ use super::Node;
 use super::account::Place;
 use super::cgroup::Cgroup;
 use super::directory::Left;
+use super::noexec;
 use super::orders::Light;
 use super::shepherd::Ward;
 use crate::files::feed::Feed;
@@ -85,6 +86,8 @@ pub(super) struct State {
     pub(super) cgroup: Option<Cgroup>,
     /// Its part of what its job is stopped by.
     pub(super) seat: Option<Seat>,
+    /// What was copied into memory for its program.
+    pub(super) copies: Vec<Arc<noexec::Copy>>,
     /// Programs that could not be run.
     pub(super) failures: u32,
     /// Streams that go to a file of the node: stdin, stdout, stderr.
@@ -141,6 +144,7 @@ impl Session {
             ward: None,
             cgroup: None,
             seat: None,
+            copies: Vec::new(),
             failures: 0,
             redirects: [None, None, None],
             parent: String::new(),

@@ -7,6 +7,7 @@
 
 use super::cgroup::Cgroup;
 use super::directory::{Directories, Left};
+use super::noexec::{self, LINE_MAX};
 use super::pace::Pace;
 use super::processor::{head_of, processor_of};
 use super::session::{START, Session};
@@ -44,9 +45,6 @@ const LATER: Duration = Duration::from_millis(100);
 
 /// How long the processes of a wiped session may take to be gone before it is tried again.
 const BURIAL: Duration = Duration::from_secs(10);
-
-/// Bytes of a script's first line that the kernel reads.
-const LINE_MAX: usize = 256;
 
 /// The ends of a program's pipes that the node holds.
 pub(super) struct Pipes {
@@ -611,7 +609,14 @@ fn failure(session: &Session, stage: Stage, errno: i32, what: &str) -> Error {
             }
         }
         (Stage::Exec, _) => {
-            format!("{named}: cannot be run on {node}: {reason}  [E103, exit 126]")
+            let said = format!("{named}: cannot be run on {node}");
+            match noexec::reason(Path::new(what)) {
+                Some(mount) => format!(
+                    "{said}: {mount} is mounted noexec there. Send it along, or name one that is \
+                     elsewhere  [E109, exit 126]"
+                ),
+                None => format!("{said}: {reason}  [E103, exit 126]"),
+            }
         }
         (Stage::Directory, _) => {
             format!("{named}: no working directory on {node}: {reason}  [E107, exit 125]")

@@ -8,12 +8,12 @@ use std::thread;
 use std::time::Duration;
 
 use muster_machine::node::shepherd::{
-    Error, Identity, Invalid, Report, Spawner, Spec, Stage, Stdio,
+    Error, Identity, Instead, Invalid, Report, Spawner, Spec, Stage, Stdio,
 };
 
 use crate::tree::{
-    Scratch, eventually, helper as this, pipe, read_all, read_line, run, shell, start, start_by,
-    stat,
+    Outcome, Scratch, eventually, helper as this, pipe, read_all, read_line, run, shell, start,
+    start_by, stat,
 };
 use crate::{Case, NOBODY};
 
@@ -32,6 +32,10 @@ pub const CASES: &[Case] = &[
     ("leaked_descriptors_end_at_the_keeper", leaked_descriptors_end_at_the_keeper),
     ("relative_and_bare_names", relative_and_bare_names),
     ("exec_failures_name_their_errno", exec_failures_name_their_errno),
+    (
+        "what_is_in_a_programs_place_runs_for_that_file_alone",
+        what_is_in_a_programs_place_runs_for_that_file_alone,
+    ),
     ("missing_directory_is_no_exec_failure", missing_directory_is_no_exec_failure),
     ("busy_program_is_tried_again", busy_program_is_tried_again),
     ("impossible_orders_start_nothing", impossible_orders_start_nothing),
@@ -253,6 +257,28 @@ fn exec_failures_name_their_errno() {
     let mut spec = Spec::new("plain", &[]);
     spec.env.push(("PATH".into(), format!("/nowhere:{}:/bin", scratch.0.display())));
     assert_eq!(run(&spec).failed, Some((Stage::Exec, libc::EACCES, "plain".into())));
+}
+
+/// What is put in a program's place runs where the kernel refuses that very file, and nowhere else.
+fn what_is_in_a_programs_place_runs_for_that_file_alone() {
+    use std::os::unix::fs::MetadataExt;
+    let scratch = Scratch::new();
+    let refused = scratch.file("refused", "no program\n", 0o644);
+    let meta = fs::metadata(&refused).unwrap();
+    let own = (meta.dev(), meta.ino());
+    let instead = |program: &std::path::Path, of, words: &[&str]| {
+        let mut spec = Spec::new(program.to_str().unwrap(), &["called", "a"]);
+        let interpreter = words.iter().map(|word| (*word).to_owned()).collect();
+        spec.instead = Some(Instead { of, interpreter, is_held: false });
+        run(&spec)
+    };
+    let told = instead(&refused, own, &["/bin/echo", "-n"]);
+    assert_eq!(told.out, format!("{} a", refused.display()).into_bytes());
+    let denied = |outcome: Outcome| outcome.failed.map(|(_, errno, _)| errno) == Some(libc::EACCES);
+    assert!(denied(instead(&refused, (own.0, own.1 + 1), &["/bin/echo"])));
+    let runs = scratch.file("runs", "#!/bin/sh\necho itself\n", 0o755);
+    let meta = fs::metadata(&runs).unwrap();
+    assert_eq!(instead(&runs, (meta.dev(), meta.ino()), &["/bin/echo"]).out, b"itself\n");
 }
 
 fn missing_directory_is_no_exec_failure() {

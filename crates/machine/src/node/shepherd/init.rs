@@ -29,12 +29,27 @@ const MOMENT: Duration = Duration::from_millis(5);
 /// What came with the order.
 pub(super) struct Cargo {
     stdio: [OwnedFd; 3],
+    files: Vec<OwnedFd>,
     spec: Spec,
 }
 
 impl Cargo {
-    pub(super) fn new(stdio: [OwnedFd; 3], spec: Spec) -> Cargo {
-        Cargo { stdio, spec }
+    /// That of an order, and how many bytes were read for it.
+    ///
+    /// # Errors
+    /// When something lacks.
+    pub(super) fn unpack(
+        spec: Option<Box<Spec>>,
+        descriptors: impl IntoIterator<Item = OwnedFd>,
+    ) -> io::Result<(Cargo, usize)> {
+        let mut all = descriptors.into_iter();
+        let mut next = || all.next().ok_or(io::Error::from(io::ErrorKind::InvalidData));
+        let stdio = [next()?, next()?, next()?];
+        let (spec, read) = match spec {
+            Some(spec) => (*spec, 0),
+            None => link::read_long(next()?)?,
+        };
+        Ok((Cargo { stdio, files: all.collect(), spec }, read))
     }
 }
 
@@ -98,7 +113,7 @@ fn equip(keeper: &OwnedFd) -> io::Result<OwnedFd> {
 
 /// Starts the program, in its cgroup from the first instruction: no pid in the child.
 fn start(cargo: &Cargo, granted: Granted) -> Result<Pid, Failure> {
-    let Cargo { spec, stdio } = cargo;
+    let Cargo { spec, stdio, files } = cargo;
     let stage = if spec.cgroup.is_some() { Stage::Cgroup } else { Stage::Fork };
     let what = spec.cgroup.as_ref().map_or("the program".into(), |path| path.to_string_lossy());
     let failed = |error: io::Error| Failure::new(stage, &error, what.clone());
@@ -109,7 +124,7 @@ fn start(cargo: &Cargo, granted: Granted) -> Result<Pid, Failure> {
     let is_apart = spec.identity.is_some() && !spec.namespace.is_empty();
     let pipe = is_apart.then(|| pipe_with(PipeFlags::CLOEXEC)).transpose();
     let pipe = pipe.map_err(|error| failed(error.into()))?;
-    let image = Image::of(spec)?;
+    let image = Image::of(spec, files)?;
     let mut failure = None;
     let program = sys::lend(cgroup.as_ref().map(AsFd::as_fd), is_apart, &mut |is_outside| {
         let Err(why) = program::launch(spec, &image, stdio, granted, is_outside);
@@ -229,22 +244,11 @@ impl<'a> Init<'a> {
             // It was for one that has ended meanwhile.
             (Order::Signal(_), None) => {}
             (Order::Run(spec), None) => {
-                let mut fds = order.descriptors.into_iter();
-                let (Some(stdin), Some(stdout), Some(stderr)) =
-                    (fds.next(), fds.next(), fds.next())
-                else {
-                    return Err(End::Broken);
-                };
-                let spec = match (spec, fds.next()) {
-                    (Some(spec), _) => *spec,
-                    (None, Some(long)) => {
-                        let (spec, length) = link::read_long(long)?;
-                        self.account.has_read(length);
-                        spec
-                    }
-                    (None, None) => return Err(End::Broken),
-                };
-                self.start(Cargo::new([stdin, stdout, stderr], spec)).map_err(End::Failed)?;
+                let (cargo, length) = Cargo::unpack(spec, order.descriptors)?;
+                if length > 0 {
+                    self.account.has_read(length);
+                }
+                self.start(cargo).map_err(End::Failed)?;
             }
             (Order::Run(_), Some(_)) => return Err(End::Broken),
         }

@@ -118,15 +118,10 @@ impl<'a> Keeper<'a> {
         let none = || io::Error::new(io::ErrorKind::InvalidData, "this is no order to run");
         let Order::Run(spec) = order.message else { return Err(none()) };
         let mut fds = order.descriptors.into_iter();
-        let (Some(link), Some(stdin), Some(stdout), Some(stderr)) =
-            (fds.next(), fds.next(), fds.next(), fds.next())
-        else {
-            return Err(none());
-        };
-        let long = fds.next().ok_or_else(none);
-        let spec = spec.map_or_else(|| Ok(link::read_long(long?)?.0), |spec| Ok(*spec));
+        let link = fds.next().ok_or_else(none)?;
         let failed = |error| Failure::new(Stage::Order, &error, "the order");
-        let (spec, apart) = match spec.map_err(failed).and_then(|spec| Ok((spec, self.apart()?))) {
+        let cargo = Cargo::unpack(spec, fds).map_err(failed);
+        let (cargo, apart) = match cargo.and_then(|(cargo, _)| Ok((cargo, self.apart()?))) {
             Ok(both) => both,
             Err(failure) => {
                 let _ = link::send(link.as_fd(), &Note::Failed(failure), &[]);
@@ -135,13 +130,12 @@ impl<'a> Keeper<'a> {
         };
         match apart.fork() {
             Ok(None) => {
-                let (keeper, cargo) =
-                    (self.this.try_clone()?, Cargo::new([stdin, stdout, stderr], spec));
+                let keeper = self.this.try_clone()?;
                 Ok(Some(Infant { link, keeper, cargo, apart }))
             }
             Ok(Some(pid)) => {
                 // Streams held here would keep the program's readers from seeing the end.
-                drop((stdin, stdout, stderr));
+                drop(cargo);
                 self.adopt(pid, link);
                 Ok(None)
             }

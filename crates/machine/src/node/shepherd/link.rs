@@ -25,15 +25,19 @@ pub(super) const MESSAGE_MAX: usize = 32 * 1024;
 /// How much of a name a [`Failure`] repeats.
 const WHAT_MAX: usize = 1024;
 
-/// The most descriptors in one message: a link, three streams and a long spec.
-const DESCRIPTORS_MAX: usize = 5;
+/// The most files that come along for a program.
+pub(in crate::node) const FILES_MAX: usize = 240;
+
+/// The most descriptors in one message, of which the kernel takes 253: a link, three streams, a
+/// long spec, files.
+const DESCRIPTORS_MAX: usize = 5 + FILES_MAX;
 
 /// From the daemon to the shepherd, with a spec that is owned or, to be written down, borrowed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Order<S = Box<Spec>> {
     /// Run a program. Stdin, stdout and stderr come along; for the keeper, which makes an init for
-    /// it, the shepherd's end of a link before these; without a spec here at last a memfd that
-    /// holds the order with it.
+    /// it, the shepherd's end of a link before these; without a spec here behind them a memfd that
+    /// holds the order with it; at last files for the program.
     Run(Option<S>),
     /// To an init: signal the program's process group.
     Signal(i32),

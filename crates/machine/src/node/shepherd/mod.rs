@@ -30,7 +30,8 @@
 //! Both ends are the same binary, so the encoding is nobody's wire format.
 //!
 //! ```text
-//!  daemon → keeper   Run(Spec), carrying a link, stdin, stdout, stderr (a long one: in a memfd)
+//!  daemon → keeper   Run(Spec), carrying a link, stdin, stdout, stderr (a long one: in a memfd),
+//!                    and where nothing may be executed what is to be in its place (Instead)
 //!  daemon → init     Run(Spec), to a free one: the same without a link
 //!  keeper → daemon   Init, carrying a pidfd of the init        (kept inside Ward)
 //!  init   → daemon   Started, its credentials naming the program: the kernel translates
@@ -97,9 +98,10 @@ mod sys;
 mod ward;
 
 pub use keeper::child_main;
+pub(in crate::node) use link::FILES_MAX;
 pub use link::{Failure, Stage};
 pub use script::{NsCommand, ScriptError};
 pub(crate) use spare::{Mounts, Spares};
 pub use spawner::{Error, Spawner, Stdio};
-pub use spec::{Identity, Invalid, Spec};
+pub use spec::{FILES, Identity, Instead, Invalid, Spec};
 pub use ward::{Report, Ward};

@@ -3,11 +3,12 @@
 use std::convert::Infallible;
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::Mode;
+use rustix::io::FdFlags;
 use rustix::process::{Resource, Rlimit, setpgid, setrlimit, setsid, umask};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -16,7 +17,7 @@ use crate::{descriptors, prompt};
 
 use super::link::{Failure, Stage};
 use super::namespace::{Granted, run_script};
-use super::spec::Spec;
+use super::spec::{FILES, Instead, Spec};
 use super::sys::{self, Strings};
 
 /// Where a bare name is searched when the environment has no PATH: what execvp does.
@@ -29,39 +30,100 @@ const BUSY_TRIES: u32 = 9;
 
 /// What execve wants, made beforehand: what is on the heap of the memory on loan when the program
 /// takes the process's place is freed by nobody.
-pub(super) struct Image {
+pub(super) struct Image<'a> {
     argv: Strings,
     env: Strings,
     /// The files that the program's name may mean, in order.
     paths: Vec<CString>,
+    /// What runs where that file may not.
+    other: Option<Other<'a>>,
+    /// Those that stay open.
+    files: &'a [OwnedFd],
 }
 
-impl Image {
-    /// Of a program and its surroundings.
+/// What runs in a program's place.
+struct Other<'a> {
+    /// The program's file.
+    of: (u64, u64),
+    argv: Strings,
+    what: What<'a>,
+}
+
+enum What<'a> {
+    /// The file of that name.
+    Named(CString),
+    /// One that has come along.
+    Held(BorrowedFd<'a>),
+}
+
+impl<'a> Image<'a> {
+    /// Of a program and its surroundings, with the files that have come along.
     ///
     /// # Errors
     /// When a string contains what ends it.
-    pub(super) fn of(spec: &Spec) -> Result<Image, Failure> {
-        let invalid = |_| io::Error::from_raw_os_error(libc::EINVAL);
+    pub(super) fn of(spec: &Spec, files: &'a [OwnedFd]) -> Result<Image<'a>, Failure> {
         let failed = |error| Failure::new(Stage::Exec, &error, spec.program.as_str());
-        let all = |words: Vec<String>| -> Result<Vec<CString>, Failure> {
-            let words = words.into_iter().map(CString::new).collect::<Result<_, _>>();
-            words.map_err(invalid).map_err(failed)
-        };
+        let all = |words: Vec<String>| strings(words).map_err(failed);
         let argv =
             if spec.argv.is_empty() { vec![spec.program.clone()] } else { spec.argv.clone() };
         let env = spec.env.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        let paths = candidates(&spec.program, spec.variable("PATH"));
+        let paths = all(candidates(&spec.program, spec.variable("PATH")))?;
+        let (held, files) = match &spec.instead {
+            Some(Instead { is_held: true, .. }) => files.split_first().unzip(),
+            _ => (None, Some(files)),
+        };
+        let other = spec.instead.as_ref();
+        let other = other.map(|instead| Other::of(spec, instead, &argv, held)).transpose();
+        let (other, files) = (other.map_err(failed)?, files.unwrap_or_default());
         let (argv, env) = (Strings::new(all(argv)?), Strings::new(all(env)?));
-        Ok(Image { argv, env, paths: all(paths)? })
+        Ok(Image { argv, env, paths, other, files })
     }
+}
+
+impl<'a> Other<'a> {
+    fn of(
+        spec: &Spec,
+        Instead { of, interpreter, .. }: &Instead,
+        argv: &[String],
+        held: Option<&'a OwnedFd>,
+    ) -> io::Result<Other<'a>> {
+        // As the kernel does: a script is told by its name, whatever it was to be called.
+        let argv = match interpreter.is_empty() {
+            true => argv.to_vec(),
+            false => [interpreter, std::slice::from_ref(&spec.program), &argv[1..]].concat(),
+        };
+        let what = match (held, interpreter.first()) {
+            (Some(held), _) => What::Held(held.as_fd()),
+            (None, Some(name)) => What::Named(CString::new(name.as_str())?),
+            (None, None) => return Err(io::ErrorKind::InvalidData.into()),
+        };
+        Ok(Other { of: *of, argv: Strings::new(strings(argv)?), what })
+    }
+
+    /// Whether it is meant: a script of the session may have put another file there.
+    fn is_of(&self, path: &CStr) -> bool {
+        let stat = rustix::fs::stat(path);
+        stat.is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.of)
+    }
+
+    fn exec(&self, env: &Strings) -> io::Error {
+        match &self.what {
+            What::Named(path) => patient_exec(path, &self.argv, env),
+            What::Held(file) => sys::execve_open(*file, &self.argv, env),
+        }
+    }
+}
+
+fn strings(words: Vec<String>) -> io::Result<Vec<CString>> {
+    let invalid = |_| io::Error::from_raw_os_error(libc::EINVAL);
+    words.into_iter().map(|word| CString::new(word).map_err(invalid)).collect()
 }
 
 /// Turns this process, which has the init's memory on loan, into the program; returns only with
 /// why not.
 pub(super) fn launch(
     spec: &Spec,
-    image: &Image,
+    image: &Image<'_>,
     stdio: &[OwnedFd; 3],
     granted: Granted,
     outside_cgroup: bool,
@@ -75,6 +137,7 @@ pub(super) fn launch(
     }
     group(spec.in_turns).map_err(at(Stage::Fork, "a process group"))?;
     streams(stdio).map_err(at(Stage::Streams, "the standard streams"))?;
+    hold(image.files).map_err(at(Stage::Streams, "the libraries that were sent along"))?;
     prompt::be_usual();
     if let Some(identity) = &spec.identity {
         let name = format!("user {}, group {}", identity.uid, identity.gid);
@@ -125,11 +188,29 @@ fn streams([stdin, stdout, stderr]: &[OwnedFd; 3]) -> io::Result<()> {
     sys::close_on_exec_from(3)
 }
 
+/// Lets the program find files open, from the first of their descriptors on.
+fn hold(files: &[OwnedFd]) -> io::Result<()> {
+    for (number, file) in (FILES..).zip(files) {
+        // Nothing else is as high.
+        let held = rustix::io::fcntl_dupfd_cloexec(file, number)?;
+        rustix::io::fcntl_setfd(&held, FdFlags::empty())?;
+        if held.into_raw_fd() != number {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+    }
+    Ok(())
+}
+
 /// Executes the program; returns with the error to report.
-fn exec(Image { argv, env, paths }: &Image) -> io::Error {
+fn exec(Image { argv, env, paths, other, .. }: &Image<'_>) -> io::Error {
     let mut denied = None;
     for path in paths {
-        let error = patient_exec(path, argv, env);
+        let mut error = patient_exec(path, argv, env);
+        if let (Some(libc::EACCES), Some(other)) = (error.raw_os_error(), other)
+            && other.is_of(path)
+        {
+            error = other.exec(env);
+        }
         match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENOTDIR) => {}
             Some(libc::EACCES) => denied = Some(error),

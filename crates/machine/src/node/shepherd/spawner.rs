@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio as CommandStdio};
@@ -99,6 +99,19 @@ impl Spawner {
     /// # Errors
     /// When the order makes no sense or nobody can be given it.
     pub fn start(&self, spec: &Spec, stdio: Stdio) -> Result<Ward, Error> {
+        self.start_with(spec, stdio, &[])
+    }
+
+    /// The same, with files for the program: see [`Instead`](super::Instead).
+    ///
+    /// # Errors
+    /// As above.
+    pub fn start_with(
+        &self,
+        spec: &Spec,
+        stdio: Stdio,
+        files: &[BorrowedFd<'_>],
+    ) -> Result<Ward, Error> {
         spec.check()?;
         // Said here, because inside a user namespace the groups cannot be recognized.
         let is_own = spec.identity.as_ref().is_some_and(|who| holds(who).unwrap_or(false));
@@ -108,7 +121,8 @@ impl Spawner {
         };
         let Stdio { stdin, stdout, stderr } = &stdio;
         let cargo = [Some(stdin), Some(stdout), Some(stderr), long.as_ref()];
-        let cargo: Vec<_> = cargo.into_iter().flatten().map(AsFd::as_fd).collect();
+        let cargo = cargo.into_iter().flatten().map(AsFd::as_fd);
+        let cargo: Vec<_> = cargo.chain(files.iter().copied()).collect();
         if let Some(tie) = self.spares.employ(spec.fresh_proc, &order, &cargo) {
             return Ok(Ward::new(tie, self.spares.clone()));
         }

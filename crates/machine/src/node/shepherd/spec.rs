@@ -14,6 +14,9 @@ pub struct Spec {
     /// bare name searched in the `PATH` of `env` as execvp does. A script without `#!` is not
     /// handed to a shell.
     pub program: String,
+    /// What runs in its place if its file system allows nothing to be executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instead: Option<Instead>,
     /// The whole argument vector, `argv[0]` included; empty means just the program's name.
     pub argv: Vec<String>,
     /// The whole environment, in order; nothing is added or inherited.
@@ -41,6 +44,22 @@ pub struct Spec {
     /// at all of a program that has ended by then: its end says so.
     pub tells_start: bool,
 }
+
+/// A program whose file system is mounted noexec. The other files that come along stay open in
+/// what runs, from descriptor [`FILES`] on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instead {
+    /// Device and inode of its file. Something else that has its name by then is not meant.
+    pub of: (u64, u64),
+    /// For a script the words that the kernel would put before its name: its interpreter, and what
+    /// that is given.
+    pub interpreter: Vec<String>,
+    /// The first of the files that come along is what is executed: the program, or the interpreter.
+    pub is_held: bool,
+}
+
+/// The first descriptor of the files that a program finds open. A shell script's own are lower.
+pub const FILES: i32 = 768;
 
 /// User, group and supplementary groups of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +94,7 @@ impl Spec {
     pub fn new(program: &str, argv: &[&str]) -> Spec {
         Spec {
             program: program.to_owned(),
+            instead: None,
             argv: argv.iter().map(|word| (*word).to_owned()).collect(),
             env: Vec::new(),
             cwd: PathBuf::from("/"),

@@ -355,3 +355,20 @@ pub(super) fn execve(path: &CStr, argv: &Strings, env: &Strings) -> io::Error {
     unsafe { libc::execve(path.as_ptr(), argv.pointers.as_ptr(), env.pointers.as_ptr()) };
     io::Error::last_os_error()
 }
+
+/// The same by a file that is open, whatever its name.
+pub(super) fn execve_open(file: BorrowedFd, argv: &Strings, env: &Strings) -> io::Error {
+    let (argv, env) = (argv.pointers.as_ptr(), env.pointers.as_ptr());
+    // SAFETY: both vectors end with null and point at strings that live as long as they do.
+    unsafe {
+        libc::syscall(
+            libc::SYS_execveat,
+            file.as_raw_fd(),
+            c"".as_ptr(),
+            argv,
+            env,
+            libc::AT_EMPTY_PATH,
+        );
+    }
+    io::Error::last_os_error()
+}
