@@ -3,7 +3,7 @@
 mod cluster;
 mod hosts;
 
-use cluster::until;
+use cluster::{MUSTER, call, until};
 use hosts::{Hosts, OWN, SSHD};
 use serde_json::json;
 
@@ -238,6 +238,90 @@ fn hosts_that_fail_are_named_with_their_words_and_the_rest_is_taken_down() {
     hosts.leftovers();
     hosts.file("bad.txt", 0o600, "h1\nh2 cpus=4\n");
     hosts.muster(&["up", "--hosts", "bad.txt"]).run().code(1).says("line 2: 'cpus=4'");
+}
+
+/// A program for i686 that says so and ends with status 3.
+fn i686() -> Vec<u8> {
+    const BASE: u32 = 0x0804_8000;
+    let (text, head, length) = (b"an i686 program\n", 52 + 32, 34);
+    let code = [
+        (0xb8, 4), // mov eax, 4: write
+        (0xbb, 2), // mov ebx, 2
+        (0xb9, BASE + head + length),
+        (0xba, text.len() as u32),
+        (0xb8, 1), // mov eax, 1: exit
+        (0xbb, 3), // mov ebx, 3
+    ];
+    let code = code.map(|(load, number)| [&[load][..], &u32::to_le_bytes(number)].concat());
+    // int 0x80, twice.
+    let code = [&code[..4].concat(), &[0xcd, 0x80][..], &code[4..].concat(), &[0xcd, 0x80]];
+    let code = code.concat();
+    let size = head + length + text.len() as u32;
+    let numbers = |numbers: &[u32]| numbers.iter().copied().flat_map(u32::to_le_bytes).collect();
+    let mut file = b"\x7fELF\x01\x01\x01".to_vec();
+    file.resize(16, 0);
+    // ET_EXEC, EM_386, the version; where it begins; the table of segments.
+    file.extend([2, 0, 3, 0, 1, 0, 0, 0]);
+    let begins: Vec<u8> = numbers(&[BASE + head, 52, 0, 0]);
+    file.extend([&begins[..], &[52, 0, 32, 0, 1, 0, 0, 0, 0, 0, 0, 0]].concat());
+    // PT_LOAD, to be read and executed.
+    let load: Vec<u8> = numbers(&[1, 0, BASE, BASE, size, size, 5, 0x1000]);
+    assert_eq!((load.len(), code.len()), (32, length as usize));
+    file.extend([&load[..], &code, text].concat());
+    file
+}
+
+/// The one is of another kind as its kernel says it, which runs its programs; the other only says
+/// that it is.
+#[test]
+fn a_host_of_another_processor_runs_the_program_for_that_or_its_user_hears_which_file_lacks() {
+    let hosts = Hosts::with("arch", 3, |host| {
+        let sshd = format!("{OWN}{SSHD}");
+        let uname = "printf '#!/bin/sh\n[ $1 = -n ] && hostname || echo Linux riscv64' >/run/uname
+            chmod 755 /run/uname; mount --bind /run/uname $(command -v uname); echo ready";
+        match host {
+            "h2" => sshd.replace("exec /usr/sbin/sshd", "exec setarch i686 /usr/sbin/sshd"),
+            "h3" => sshd.replace("echo ready", uname),
+            _ => sshd,
+        }
+    });
+    hosts.file("lab.txt", 0o600, "h[1-3]\n");
+    hosts.muster(&["init"]).run().ok();
+    let folder = std::path::Path::new(MUSTER).canonicalize().unwrap();
+    let folder = folder.parent().unwrap().display();
+    let mut said = hosts.muster(&["up", "--hosts", "lab.txt"]).run().code(1).says("2 of 3 hosts");
+    for (host, arch, cpu) in [("h2", "i686", "i686"), ("h3", "riscv64", "riscv64gc")] {
+        said = said.says(&format!(
+            "{host}: it is Linux {arch}; this program is for x86_64, and there is no \
+             {folder}/muster.{arch}. Build it of the same sources: cargo build --release --target \
+             {cpu}-unknown-linux-gnu -p muster-cli, and copy \
+             target/{cpu}-unknown-linux-gnu/release/muster there"
+        ));
+    }
+    hosts.leftovers();
+    // Beside the program itself, whatever link leads there.
+    let bin = hosts.work().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::fs::copy(MUSTER, bin.join("muster")).unwrap();
+    std::os::unix::fs::symlink("bin/muster", hosts.work().join("muster")).unwrap();
+    std::fs::write(bin.join("muster.i686"), i686()).unwrap();
+    std::fs::write(bin.join("muster.riscv64"), i686()).unwrap();
+    let muster = |args: &[&str]| {
+        let mut command = hosts.at_head();
+        command.arg("./muster").args(args);
+        call(command)
+    };
+    let said = muster(&["up", "--tolerate-missing", "--hosts", "lab.txt"]).run().ok();
+    // It came there and ran, though it is none that keeps a host's part.
+    let said = said.says(
+        "without h2: the program cannot be kept in /root/.cache/muster and run: an i686 program",
+    );
+    let file = bin.join("muster.riscv64");
+    said.says(&format!("without h3: it is Linux riscv64; {} is for i686.", file.display()));
+    assert_eq!(muster(&["run", "hostname"]).run().ok().out, "h1\n");
+    assert_eq!(hosts.inside(Some(2), "find /root/.cache -type f"), "", "it is not kept");
+    muster(&["down"]).run().ok();
+    hosts.leftovers();
 }
 
 #[test]

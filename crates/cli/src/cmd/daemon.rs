@@ -14,6 +14,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
+/// What this program was built of: that for another processor is to be of the same.
+const SOURCES: &str = env!("MUSTER_SOURCES");
+
 /// Be a daemon of a cluster.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -36,10 +39,12 @@ enum Daemon {
     },
     /// Keep a host's part of a cluster
     Host,
-    /// Say by the exit status whether this is the build of that hash
+    /// Say the hash if this is the build of that hash, of those sources
     Verify {
         /// BLAKE3, in hexadecimal
         hash: String,
+        /// What build.rs makes of them
+        sources: String,
     },
     /// Manage a cluster until standard input ends
     Manager {
@@ -76,11 +81,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             return Ok(keep(context, *nodes, arch, *beyond));
         }
         Daemon::Host => hosts::guest::run()?,
-        Daemon::Verify { hash } => {
+        Daemon::Verify { hash, sources } => {
+            hosts::carry::verify(hash, sources, SOURCES)?;
             // Said, since a shell takes an empty file for a program that succeeds.
-            if hosts::carry::verify(hash)? {
-                writeln!(std::io::stdout(), "{hash}")?;
-            }
+            writeln!(std::io::stdout(), "{hash}")?;
         }
         Daemon::Manager { dir } => manager::daemon::run(dir)?,
         Daemon::Strober { dir } => strober::daemon::run(dir)?,
@@ -153,5 +157,6 @@ fn listen(calls: Arc<Calls>) -> Receiver<String> {
 fn keeper_of_hosts(context: &Context, said: &Receiver<String>, calls: &Calls) -> Result<Keeper> {
     let order = serde_json::from_str(&said.recv()?)?;
     let say = |line: &str| _ = writeln!(std::io::stdout(), "{line}");
-    Ok(hosts::head::bring_up(&context.runtime, &context.cluster, &order, calls, say)?)
+    let (runtime, cluster) = (&context.runtime, &context.cluster);
+    Ok(hosts::head::bring_up(runtime, cluster, &order, calls, SOURCES, say)?)
 }

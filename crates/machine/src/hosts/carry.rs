@@ -1,4 +1,5 @@
-//! The program carries itself: a host that lacks this build gets it through its session.
+//! The program carries itself: a host that lacks this build gets it through its session. A host of
+//! another processor gets the one for that, which lies beside this one: `muster.aarch64`.
 //!
 //! A build is known by the BLAKE3 hash of its file. On a host it is kept in the user's cache, under
 //! a name with the hash, and asked there whether it is what its name says. It is written beside,
@@ -6,62 +7,220 @@
 //! hosts share the cache.
 
 use super::MARK;
+use muster_base::elf::{self, HERE, Kind, PROCESSORS};
+use std::fmt::Write;
 use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
-/// This program, as it is sent.
-#[derive(Clone, Debug)]
+/// A program, as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
     /// Its hash, in hexadecimal.
-    pub hash: String,
+    hash: String,
     /// Its bytes.
-    pub size: u64,
-    /// For which machines it is, as `uname -sm` names them.
-    pub machine: String,
+    size: u64,
+    /// Where it is.
+    path: PathBuf,
+}
+
+/// This program, and beside it those for hosts that cannot run it.
+#[derive(Clone, Debug)]
+pub struct Builds {
+    /// What they are all made of.
+    sources: String,
+    /// For each processor what is sent there, if anything, or what is wrong with it.
+    all: Vec<(&'static str, Result<Build, Wrong>)>,
+    /// Where those beside are.
+    folder: PathBuf,
+}
+
+/// Why there is no program for a processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Wrong {
+    Missing,
+    /// Its file is something else.
+    Other(String),
 }
 
 /// Where this process's program is, also when its name is gone.
-pub const PROGRAM: &str = "/proc/self/exe";
+const PROGRAM: &str = "/proc/self/exe";
 
-impl Build {
-    /// That of this process.
+impl Builds {
+    /// That of this process, and those beside its file, whatever links lead there; `sources` says
+    /// what this one was built of.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn own() -> io::Result<Build> {
-        let (hash, size) = hash(Path::new(PROGRAM))?;
-        let known = rustix::system::uname();
-        let words = [known.sysname(), known.machine()].map(|word| word.to_string_lossy());
-        Ok(Build { hash, size, machine: words.join(" ") })
+    pub fn here(sources: &str) -> io::Result<Builds> {
+        let file = std::fs::read_link(PROGRAM)?;
+        Builds::of(Path::new(PROGRAM), file.parent().unwrap_or(Path::new("/")), sources)
     }
 
-    /// The command that runs this build on a host, for `sh`. It says whether the host has it, and
-    /// for which machine the host is; where it is missing, it reads a line and the program, and
-    /// says what came of that. No part of it is secret, and nothing of it needs quoting but the
-    /// whole.
+    fn of(own: &Path, folder: &Path, sources: &str) -> io::Result<Builds> {
+        let own = Build::of(own)?;
+        let of = |arch| {
+            let beside = beside(folder, arch);
+            match beside {
+                // The narrower one runs on the wider, too.
+                Err(Wrong::Missing) if elf::runs(arch, HERE) => Ok(own.clone()),
+                beside => beside,
+            }
+        };
+        let all = PROCESSORS.map(|arch| match arch {
+            HERE => (arch, Ok(own.clone())),
+            _ => (arch, of(arch)),
+        });
+        Ok(Builds { sources: sources.to_owned(), all: all.into(), folder: folder.to_owned() })
+    }
+
+    /// The command that runs the build for a host there, for `sh`. It says whether the host has it,
+    /// and what machine the host is; where it is missing, it reads a line and the program, and says
+    /// what came of that. No part of it is secret, and nothing of it needs quoting but the whole.
     pub fn command(&self) -> String {
-        let Build { hash, size, .. } = self;
+        let mut cases = String::new();
+        for (arch, build) in &self.all {
+            if let Ok(Build { hash, size, .. }) = build {
+                let machine = pattern(arch);
+                let _ = write!(cases, "\"Linux {machine}) h={hash}; s={size};; ");
+            }
+        }
+        let sources = &self.sources;
         format!(
-            "umask 077; d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-{hash}; \
-             if [ \"$(\"$f\" daemon verify {hash} 2>/dev/null)\" = {hash} ]; \
-             then echo \"{MARK}has $(uname -sm)\"; \
-             else echo \"{MARK}lacks $(uname -sm)\"; read -r go || exit 1; t=$f.$(uname -n).$$; \
-             mkdir -p \"$d\" && head -c {size} >\"$t\" && chmod 700 \"$t\" && \
-             [ \"$(\"$t\" daemon verify {hash})\" = {hash} ] && \
+            "umask 077; m=$(uname -sm); case \"$m\" in {cases}\
+             *) echo \"{MARK}other $m\"; exit 1;; esac; \
+             d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-$h; \
+             if [ \"$(\"$f\" daemon verify $h {sources} 2>/dev/null)\" = $h ]; \
+             then echo \"{MARK}has $m\"; \
+             else echo \"{MARK}lacks $m\"; read -r go || exit 1; t=$f.$(uname -n).$$; \
+             mkdir -p \"$d\" && head -c $s >\"$t\" && chmod 700 \"$t\" && \
+             [ \"$(\"$t\" daemon verify $h {sources})\" = $h ] && \
              {{ sync \"$t\" 2>/dev/null || :; }} && mv -f \"$t\" \"$f\" || \
              {{ rm -f \"$t\"; echo \"{MARK}broken $d\"; exit 1; }}; \
              echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
         )
     }
+
+    /// What is sent to a machine that `uname -sm` names so.
+    ///
+    /// # Errors
+    /// Why nothing is, and what to do.
+    pub fn file(&self, machine: &str) -> io::Result<File> {
+        let (_, build) = self.known(machine).ok_or(ErrorKind::NotFound)?;
+        File::open(&build.as_ref().map_err(|_| ErrorKind::NotFound)?.path)
+    }
+
+    fn known(&self, machine: &str) -> Option<&(&'static str, Result<Build, Wrong>)> {
+        let arch = machine.strip_prefix("Linux ").and_then(processor)?;
+        self.all.iter().find(|(known, _)| *known == arch)
+    }
+
+    /// Why there is nothing for a machine, and what to do.
+    pub fn lack(&self, machine: &str) -> String {
+        let it = format!("it is {machine}");
+        let Some((arch, build)) = self.known(machine) else {
+            return format!("{it}, and Muster runs on Linux, on {}", PROCESSORS.join(", "));
+        };
+        let place = self.folder.join(format!("muster.{arch}"));
+        let place = place.display();
+        let why = match build {
+            Err(Wrong::Other(what)) => format!("{place} is {what}"),
+            _ => format!("this program is for {HERE}, and there is no {place}"),
+        };
+        let target = target(arch);
+        format!(
+            "{it}; {why}. Build it of the same sources: cargo build --release --target {target} \
+             -p muster-cli, and copy target/{target}/release/muster there"
+        )
+    }
 }
 
-/// Whether this process runs the build of that hash.
+impl Build {
+    fn of(path: &Path) -> io::Result<Build> {
+        let (hash, size) = hash(path)?;
+        Ok(Build { hash, size, path: path.to_owned() })
+    }
+}
+
+/// The program for a processor that lies beside this one, if it is what its name says.
+fn beside(folder: &Path, arch: &str) -> Result<Build, Wrong> {
+    let path = folder.join(format!("muster.{arch}"));
+    let unread = |error: io::Error| match error.kind() {
+        ErrorKind::NotFound => Wrong::Missing,
+        _ => Wrong::Other(format!("not to be read: {error}")),
+    };
+    let mut head = Vec::new();
+    let file = File::open(&path).map_err(unread)?;
+    file.take(elf::HEAD as u64).read_to_end(&mut head).map_err(unread)?;
+    match Kind::of(&head).map(Kind::processor) {
+        Some(Some(own)) if own == arch => Build::of(&path).map_err(unread),
+        Some(Some(other)) => Err(Wrong::Other(format!("for {other}"))),
+        _ => Err(Wrong::Other("no program".to_owned())),
+    }
+}
+
+/// The processor of machines that the kernel calls so.
+fn processor(machine: &str) -> Option<&'static str> {
+    let arch = match machine.as_bytes() {
+        [b'i', b'3'..=b'6', b'8', b'6'] => "i686",
+        [b'a', b'r', b'm', b'v', b'5'..=b'8', b'l' | b't', ..] => "arm",
+        _ => machine,
+    };
+    PROCESSORS.into_iter().find(|known| *known == arch)
+}
+
+/// The machines of a processor, for `sh`, behind what was quoted before.
+fn pattern(arch: &str) -> String {
+    match arch {
+        "i686" => "i\"[3-6]86".to_owned(),
+        "arm" => "armv\"[5-8][lt]*".to_owned(),
+        _ => format!("{arch}\""),
+    }
+}
+
+/// What the compiler calls a processor.
+fn target(arch: &str) -> String {
+    let (cpu, library) = match arch {
+        "arm" => ("armv7", "gnueabihf"),
+        "ppc64" => ("powerpc64", "gnu"),
+        "ppc64le" => ("powerpc64le", "gnu"),
+        "riscv64" => ("riscv64gc", "gnu"),
+        _ => (arch, "gnu"),
+    };
+    format!("{cpu}-unknown-linux-{library}")
+}
+
+/// Why a host cannot run what was sent to it.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfit {
+    /// It was damaged on its way.
+    #[error("it is not what was sent")]
+    Damaged,
+    /// Its other side may mean other things by what it says.
+    #[error("it was built of other sources ({own}) than the program that has sent it ({asked})")]
+    Sources {
+        /// Its own.
+        own: String,
+        /// The other's.
+        asked: String,
+    },
+    /// It cannot be read.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+/// Sees that this process runs the build of that hash, which is of the sources that were asked for.
 ///
 /// # Errors
-/// When its program cannot be read.
-pub fn verify(asked: &str) -> io::Result<bool> {
-    Ok(hash(Path::new(PROGRAM))?.0 == asked)
+/// [`Unfit`].
+pub fn verify(hash: &str, asked: &str, own: &str) -> Result<(), Unfit> {
+    if self::hash(Path::new(PROGRAM))?.0 != hash {
+        return Err(Unfit::Damaged);
+    }
+    match asked == own {
+        true => Ok(()),
+        false => Err(Unfit::Sources { own: own.to_owned(), asked: asked.to_owned() }),
+    }
 }
 
 fn hash(path: &Path) -> io::Result<(String, u64)> {
@@ -82,13 +241,112 @@ fn hash(path: &Path) -> io::Result<(String, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
+    use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::{Command, Stdio};
+
+    /// A processor whose programs this machine does not run.
+    const OTHER: &str = if cfg!(target_arch = "x86_64") { "aarch64" } else { "x86_64" };
+
+    /// The first bytes of this process's program, made those of one for another processor.
+    fn head_for(arch: &str) -> Vec<u8> {
+        let mut head = std::fs::read(PROGRAM).expect("it is read");
+        head.truncate(64);
+        (head[18], head[19]) = match arch {
+            "aarch64" => (183, 0),
+            "riscv64" => (243, 0),
+            _ => (62, 0),
+        };
+        head
+    }
 
     #[test]
     fn a_command_survives_being_quoted_whole() {
-        let build = Build::own().expect("we run");
-        assert!(verify(&build.hash).expect("it is read") && !verify("0").expect("it is read"));
-        let command = build.command();
+        let home = Scratch::new("carry-quoted");
+        home.file(&format!("muster.{OTHER}"), &head_for(OTHER));
+        let builds = Builds::of(Path::new(PROGRAM), &home, "abc").expect("we run");
+        let command = builds.command();
         // In single quotes for any login shell; csh minds newlines and exclamation marks there.
         assert!(!command.contains(['\'', '\n', '!']), "{command}");
+    }
+
+    #[test]
+    fn who_runs_another_file_or_one_of_other_sources_says_so() {
+        let own = Build::of(Path::new(PROGRAM)).expect("it is read").hash;
+        verify(&own, "abc", "abc").expect("it is this one");
+        assert!(matches!(verify("0", "abc", "abc"), Err(Unfit::Damaged)));
+        let said = verify(&own, "abc", "abd").expect_err("others").to_string();
+        assert!(said.contains("other sources (abd)") && said.contains("(abc)"), "{said}");
+    }
+
+    #[test]
+    fn every_host_gets_the_program_for_its_processor_or_hears_what_lacks() {
+        let home = Scratch::new("carry-choice");
+        let mut other = head_for(OTHER);
+        other.extend(b"another");
+        home.file(&format!("muster.{OTHER}"), &other);
+        home.file("muster.riscv64", &head_for(OTHER));
+        home.file("muster.s390x", b"#!/bin/sh\n");
+        let builds = Builds::of(Path::new(PROGRAM), &home, "abc").expect("we run");
+        let sent = |machine: &str| {
+            let mut bytes = Vec::new();
+            let read = builds.file(machine).and_then(|mut file| file.read_to_end(&mut bytes));
+            read.map(|_| bytes).ok()
+        };
+        let own = std::fs::read(PROGRAM).ok();
+        assert!(sent(&format!("Linux {HERE}")) == own);
+        assert!(sent(&format!("Linux {OTHER}")) == Some(other));
+        for machine in ["Linux riscv64", "Linux s390x", "Linux ppc64le", "Darwin arm64"] {
+            assert!(sent(machine).is_none(), "{machine}");
+        }
+        let at = |arch: &str| home.join(format!("muster.{arch}")).display().to_string();
+        for (machine, said) in [
+            ("Linux riscv64", format!("{} is for {OTHER}. Build", at("riscv64"))),
+            ("Linux s390x", format!("{} is no program. Build", at("s390x"))),
+            ("Linux ppc64le", format!("is for {HERE}, and there is no {}. Build", at("ppc64le"))),
+            ("Linux armv7l", "--target armv7-unknown-linux-gnueabihf -p muster-cli".to_owned()),
+            ("Darwin arm64", "it is Darwin arm64, and Muster runs on Linux, on ".to_owned()),
+        ] {
+            let lack = builds.lack(machine);
+            assert!(lack.contains(&said), "{machine}: {lack}");
+        }
+        assert_eq!(["i586", "armv8l", "mips"].map(processor), [Some("i686"), Some("arm"), None]);
+    }
+
+    /// The line for `sh` is run by one, on a host whose `uname` says what it is told to; what it
+    /// is sent is a script that says what a build says.
+    #[test]
+    fn a_host_keeps_the_program_for_its_processor_and_runs_it() {
+        let home = Scratch::new("carry-host");
+        home.file("uname", b"#!/bin/sh\n[ \"$1\" = -n ] && echo h1 || echo Linux $MACHINE\n");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(home.join("uname"), mode).expect("set");
+        let build = |name: &str| {
+            let script = "#!/bin/sh\n[ \"$2\" = verify ] && echo $3 || echo ran ";
+            let path = home.file(name, format!("{script}{name}\n").as_bytes());
+            Build::of(&path).expect("it is read")
+        };
+        let all = vec![("riscv64", Ok(build("wide"))), ("arm", Ok(build("narrow")))];
+        let folder = home.to_path_buf();
+        let builds = Builds { sources: "abc".to_owned(), all, folder };
+        let called = |machine: &str, name: &str| {
+            let path = format!("{}:/bin:/usr/bin", home.display());
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", &builds.command()]).env("PATH", path).env("MACHINE", machine);
+            shell.env("XDG_CACHE_HOME", &*home).stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut shell = shell.spawn().expect("a shell");
+            let mut to = shell.stdin.take().expect("it is piped");
+            // It may want none of it.
+            let file = std::fs::read(home.join(name)).expect("it is read");
+            let _ = to.write_all(&[b"go\n", &file[..]].concat());
+            drop(to);
+            let said = shell.wait_with_output().expect("it ends").stdout;
+            String::from_utf8(said).expect("text").replace(MARK, "")
+        };
+        assert_eq!(called("riscv64", "wide"), "lacks Linux riscv64\nhas it\nran wide\n");
+        assert_eq!(called("riscv64", "wide"), "has Linux riscv64\nran wide\n");
+        assert_eq!(called("armv7l", "narrow"), "lacks Linux armv7l\nhas it\nran narrow\n");
+        assert_eq!(called("s390x", "wide"), "other Linux s390x\n");
     }
 }

@@ -1,6 +1,6 @@
 //! The head's side: calls all hosts, makes the roster of what they answer, keeps the manager.
 
-use super::carry::{Build, PROGRAM};
+use super::carry::Builds;
 use super::list::Host;
 use super::session::{Calls, Session};
 use super::{Answer, Ask, PREFIX, Ports, Start, Started, Way, address_towards};
@@ -12,7 +12,6 @@ use muster_base::nodeset::fold;
 use muster_fabric::protocol::NodeId;
 use muster_fabric::transport::socket::{Identity, PublicKey};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, ToSocketAddrs};
 use std::sync::Mutex;
@@ -88,7 +87,7 @@ type Call<'a> = (&'a Host, usize);
 struct Head<'a> {
     order: &'a Order,
     calls: &'a Calls,
-    build: Build,
+    builds: Builds,
     identity: Identity,
     ports: Ports,
     /// How the cluster's parts are called.
@@ -96,7 +95,7 @@ struct Head<'a> {
 }
 
 /// Brings up a cluster; `say` is told each host that has started, and each that is gone without.
-/// Whoever has it in hand may give it up by `calls`.
+/// Whoever has it in hand may give it up by `calls`; `sources` are what this program was built of.
 ///
 /// # Errors
 /// [`Error`]; then nothing is left.
@@ -105,6 +104,7 @@ pub fn bring_up(
     name: &str,
     order: &Order,
     calls: &Calls,
+    sources: &str,
     say: impl Fn(&str) + Sync,
 ) -> Result<Keeper, Error> {
     // What the caller has open is not the sessions'; these take four each, and the manager as many.
@@ -118,9 +118,9 @@ pub fn bring_up(
     // Hosts come to the manager over either; where there is no IPv6, over the other.
     let ports = Ports::keep(true);
     let ports = if is_ipv6 { ports } else { ports.or_else(|_| Ports::keep(false)) };
-    let (build, ports) = (Build::own()?, ports?);
+    let (builds, ports) = (Builds::here(sources)?, ports?);
     let group = order.multicasts.then(|| group(random, ports.shell));
-    let head = Head { order, calls, build, identity, ports, part };
+    let head = Head { order, calls, builds, identity, ports, part };
     let firsts = order.hosts.iter().scan(0, |next, host| {
         let first = *next;
         *next += host.nodes;
@@ -201,7 +201,7 @@ impl Head<'_> {
             (first..first + host.nodes).map(|number| format!("n{number}")).collect();
         let of = |why: String| format!("{}: {why}", host.name);
         let called =
-            Session::call(host, &nodes, &self.order.way, &self.build.command(), self.calls);
+            Session::call(host, &nodes, &self.order.way, &self.builds.command(), self.calls);
         let mut session = called.map_err(|error| of(format!("it cannot be called: {error}")))?;
         self.carry(&mut session).map_err(of)?;
         session.say(&Ask {
@@ -228,18 +228,16 @@ impl Head<'_> {
         (REACH + CARRY + ANSWER) * u32::try_from(turns).expect("limits keep it small")
     }
 
-    /// Sees to it that the host runs this build.
+    /// Sees to it that the host runs this build, or that for its processor.
     fn carry(&self, session: &mut Session) -> Result<(), String> {
         let word = session.hear("reaching it", REACH)?;
         let (has, machine) = word.split_once(' ').unwrap_or((&word, ""));
-        if machine != self.build.machine {
-            let own = &self.build.machine;
-            return Err(format!("it is {machine}, and this build is for {own}"));
+        match has {
+            "has" => return Ok(()),
+            "other" => return Err(self.builds.lack(machine)),
+            _ => {}
         }
-        if has == "has" {
-            return Ok(());
-        }
-        let program = File::open(PROGRAM).map_err(|error| error.to_string())?;
+        let program = self.builds.file(machine).map_err(|error| error.to_string())?;
         session.send_file(program);
         match session.hear("sending it the program", CARRY)?.split_once(' ') {
             Some(("has", _)) => Ok(()),
