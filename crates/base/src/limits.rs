@@ -221,6 +221,14 @@ pub const IMAGE_WINDOW: usize = 4;
 /// ends, 1 ms of processor time; with eight, a rare chunk is three steps from 500 clients.
 pub const IMAGE_SOURCES: usize = 8;
 
+/// Chunks of a boot image that are cast before all who listen have told of the oldest of them: a
+/// listener keeps so many in memory.
+pub const IMAGE_CASTS: usize = 8;
+
+/// How long those who listen to an image wait for one of them, in all: it takes chunks from others
+/// then. Machines that do not stand still are late by some slices of a busy processor.
+pub const IMAGE_STALL: Duration = Duration::from_secs(1);
+
 /// How long a client may take over a chunk before its source counts as free again: at that rate,
 /// 512 KiB in half a minute, an image of 64 MiB would take an hour.
 pub const IMAGE_GRANT_TIME: Duration = Duration::from_secs(30);

@@ -14,6 +14,9 @@
 //!   So each chunk leaves it about once.
 //! * A client takes from helpers what is rarest, so that everybody has something to give.
 //! * A client has [`IMAGE_SOURCES`] helpers at most, since connections cost.
+//! * What at least two lack who [hear](Swarm::hears) multicast the server [casts](Swarm::cast), once
+//!   for all of them. They take nothing from anybody meanwhile, but what a cast lost on its way to
+//!   them ([`casts`]): a link down is full of one or of the other.
 //!
 //! Who may die when:
 //!
@@ -23,13 +26,19 @@
 //!   [`IMAGE_GRANT_TIME`]. It is a helper until two clients have lost it.
 //! * **A helper that lies** (its bytes are not those of the hash): it is not named to anybody
 //!   again, whatever it says, and goes on as a client.
+//! * **A listener that stands still, or is slower than most**: the others have waited for it for
+//!   [`IMAGE_STALL`] at most in all; then it listens no more, and takes from the swarm.
 //! * **A client that accuses others falsely**: holds the image's key, as all do; the image then
 //!   comes from the server, more slowly.
 
+use casts::Casts;
+#[cfg(doc)]
+use muster_base::limits::IMAGE_STALL;
 use muster_base::limits::{IMAGE_GRANT_TIME, IMAGE_SOURCES, IMAGE_WINDOW};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
+mod casts;
 #[cfg(test)]
 mod tests;
 
@@ -115,6 +124,8 @@ struct Member {
     spoken_for: Set,
     taking: Vec<Taking>,
     asks: usize,
+    /// Those of its asks that rest while what it lacks is cast.
+    resting: usize,
     is_helper: bool,
     /// It lied, or was lost too often.
     is_struck: bool,
@@ -127,12 +138,21 @@ struct Member {
     sources: BTreeSet<Client>,
     /// Helpers that it is not sent to again.
     barred: BTreeSet<Client>,
+    /// It hears what is cast.
+    listens: bool,
+    /// Chunks of which it has most, so that it takes the rest from the swarm.
+    repairs: Set,
 }
 
 impl Member {
     /// Whether others may be sent to it now.
     fn is_free(&self) -> bool {
         self.is_helper && !self.is_struck && self.uploads < IMAGE_WINDOW
+    }
+
+    /// Whether a chunk should come to it by a cast.
+    fn awaits(&self, chunk: Chunk) -> bool {
+        self.listens && !self.spoken_for.has(chunk) && !self.repairs.has(chunk)
     }
 }
 
@@ -142,6 +162,13 @@ pub struct Swarm {
     chunks: u32,
     /// How many clients hold each chunk or are taking it.
     copies: Vec<u32>,
+    /// How many listeners await each.
+    awaited: Vec<u32>,
+    /// Those that two listeners await, or more: they are to be cast.
+    castable: Set,
+    casts: Casts,
+    /// Some listener may await what is not cast any more.
+    is_stale: bool,
     members: BTreeMap<Client, Member>,
     /// Asks that wait, the oldest first.
     waiting: VecDeque<Client>,
@@ -157,6 +184,10 @@ impl Swarm {
         Swarm {
             chunks,
             copies: vec![0; chunks as usize],
+            awaited: vec![0; chunks as usize],
+            castable: Set::of(chunks),
+            casts: Casts::default(),
+            is_stale: false,
             members: BTreeMap::new(),
             waiting: VecDeque::new(),
             uploads: 0,
@@ -168,8 +199,10 @@ impl Swarm {
     /// A client comes.
     pub fn enter(&mut self) -> Client {
         self.last += 1;
-        let (holds, spoken_for) = (Set::of(self.chunks), Set::of(self.chunks));
-        self.members.insert(self.last, Member { holds, spoken_for, ..Member::default() });
+        let none = || Set::of(self.chunks);
+        let (holds, spoken_for, repairs) = (none(), none(), none());
+        let member = Member { holds, spoken_for, repairs, ..Member::default() };
+        self.members.insert(self.last, member);
         self.last
     }
 
@@ -206,17 +239,17 @@ impl Swarm {
         }
         member.holds.put(chunk, true);
         member.held += 1;
-        if !member.spoken_for.has(chunk) {
-            member.spoken_for.put(chunk, true);
-            self.copies[chunk as usize] += 1;
-        }
+        self.speak_for(client, chunk, true);
+        self.is_stale |= self.casts.has(client, chunk);
         if self.is_whole(client) {
             self.waiting.retain(|other| *other != client);
+            self.members.get_mut(&client).expect("it is there").resting = 0;
         }
         if let Some(source) = freed {
             self.offer(source, now);
         }
         self.offer(Some(client), now);
+        self.revisit(now);
     }
 
     /// A client asks for a chunk; false if it asks for too many at once, or has them all.
@@ -229,27 +262,28 @@ impl Swarm {
         member.asks += 1;
         self.waiting.push_back(client);
         self.satisfy(client, now);
+        self.rest(client);
         true
     }
 
     /// A client waits for an answer to an ask no longer; false if none of its asks waits.
     pub fn withdraw(&mut self, client: Client) -> bool {
-        let Some(at) = self.waiting.iter().rposition(|other| *other == client) else {
-            return false;
-        };
-        self.waiting.remove(at);
-        self.members.get_mut(&client).expect("who waits is there").asks -= 1;
+        let at = self.waiting.iter().rposition(|other| *other == client);
+        let Some(member) = self.members.get_mut(&client) else { return false };
+        match at {
+            Some(at) => drop(self.waiting.remove(at)),
+            None if member.resting > 0 => member.resting -= 1,
+            None => return false,
+        }
+        member.asks -= 1;
         true
     }
 
     /// A grant failed; the client will ask again.
     pub fn failed(&mut self, client: Client, chunk: Chunk, fault: Fault, now: Duration) {
         let Some(source) = self.end(client, chunk) else { return };
-        if let Some(member) = self.members.get_mut(&client)
-            && !member.holds.has(chunk)
-        {
-            member.spoken_for.put(chunk, false);
-            self.copies[chunk as usize] -= 1;
+        if self.members.get(&client).is_some_and(|member| !member.holds.has(chunk)) {
+            self.speak_for(client, chunk, false);
         }
         if let Some(helper) = source.filter(|_| fault != Fault::Void) {
             self.bar(client, helper);
@@ -261,10 +295,13 @@ impl Swarm {
         self.offer(source, now);
         // What it was to take is to be had again, elsewhere or by others.
         self.offer(None, now);
+        self.is_stale = true;
+        self.revisit(now);
     }
 
     /// A client goes, with what it serves.
     pub fn leave(&mut self, client: Client, now: Duration) {
+        self.unlist(client);
         let Some(member) = self.members.remove(&client) else { return };
         self.waiting.retain(|other| *other != client);
         for chunk in member.spoken_for.iter() {
@@ -284,6 +321,7 @@ impl Swarm {
             self.offer(taking.from, now);
         }
         self.offer(None, now);
+        self.revisit(now);
     }
 
     /// A client is not sent to a helper again.
@@ -328,6 +366,31 @@ impl Swarm {
         for (client, chunk) in over {
             self.failed(client, chunk, Fault::Void, now);
         }
+        for client in self.casts.late(now) {
+            self.deaf(client, now);
+        }
+    }
+
+    /// A client has a chunk or is taking it, or no more.
+    fn speak_for(&mut self, client: Client, chunk: Chunk, is_in: bool) {
+        let member = self.members.get_mut(&client).expect("it is there");
+        if member.spoken_for.has(chunk) == is_in {
+            return;
+        }
+        let awaited = member.awaits(chunk);
+        member.spoken_for.put(chunk, is_in);
+        let (copies, awaits) = (&mut self.copies[chunk as usize], member.awaits(chunk));
+        *copies = if is_in { *copies + 1 } else { *copies - 1 };
+        self.await_one(chunk, (awaited, awaits));
+    }
+
+    /// A listener awaited a chunk or not, and does now or not.
+    fn await_one(&mut self, chunk: Chunk, (before, after): (bool, bool)) {
+        let awaited = &mut self.awaited[chunk as usize];
+        *awaited = *awaited + u32::from(after) - u32::from(before);
+        self.is_stale |= before && !after && *awaited == 1;
+        let is_castable = *awaited >= 2;
+        self.castable.put(chunk, is_castable);
     }
 
     /// Whether a client may take from a helper.
@@ -337,20 +400,24 @@ impl Swarm {
     }
 
     /// The rarest chunk that a source has and a client lacks, with its copies. Clients begin to
-    /// look at different places.
+    /// look at different places. What the server is to cast it gives to nobody else: who cannot hear
+    /// it takes it from those who have.
     fn pick(&self, client: Client, source: Option<&Member>) -> Option<(u32, Chunk)> {
-        let lacks = &self.members[&client].spoken_for;
+        let member = &self.members[&client];
+        let (lacks, is_cast_to) = (&member.spoken_for, self.is_cast_to(member));
         let begin = client.wrapping_mul(2_654_435_761) % self.chunks;
-        let word = |at: usize| match source {
-            Some(source) => source.holds.0[at] & !lacks.0[at],
-            None => !lacks.0[at],
+        let word = |at: usize| {
+            let of_source = source.map_or(!self.castable.0[at], |source| source.holds.0[at]);
+            let takes = if is_cast_to { member.repairs.0[at] } else { !0 };
+            of_source & takes & !lacks.0[at]
         };
         let wanted = bits((0..lacks.0.len()).map(word)).take_while(|chunk| *chunk < self.chunks);
+        let is_had = |chunk: &Chunk| source.is_some() || !self.casts.is_flying(*chunk);
         let rank = |chunk: Chunk| {
             let place = (chunk + self.chunks - begin) % self.chunks;
             (self.copies[chunk as usize], place, chunk)
         };
-        wanted.map(rank).min().map(|(copies, _, chunk)| (copies, chunk))
+        wanted.filter(is_had).map(rank).min().map(|(copies, _, chunk)| (copies, chunk))
     }
 
     /// Finds something for the oldest ask of a client.
@@ -398,10 +465,9 @@ impl Swarm {
         let Grant { to, chunk, from } = grant;
         let at = self.waiting.iter().position(|other| *other == to).expect("it asked");
         self.waiting.remove(at);
-        self.copies[chunk as usize] += 1;
+        self.speak_for(to, chunk, true);
         let member = self.members.get_mut(&to).expect("it is there");
         member.asks -= 1;
-        member.spoken_for.put(chunk, true);
         member.taking.push(Taking { chunk, from, since: now });
         let is_new = from.is_some_and(|helper| member.sources.insert(helper));
         match from {

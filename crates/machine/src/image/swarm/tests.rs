@@ -1,7 +1,9 @@
 //! The exchange on its own: any story ends with everybody having all, no source is overrun, nobody
-//! is sent to a liar twice; and links of one speed carry an image to many as fast as to one.
+//! is sent to a liar twice or to anybody for what is cast; and links of one speed carry an image to
+//! many as fast as to one.
 
 use super::*;
+use muster_base::limits::{IMAGE_CASTS, IMAGE_STALL};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -17,6 +19,12 @@ struct Story {
     accused: BTreeSet<Client>,
     left: BTreeSet<Client>,
     has: BTreeSet<(Client, Chunk)>,
+    /// Who hears what is cast, and what they take from others all the same.
+    listeners: BTreeSet<Client>,
+    repairs: BTreeSet<(Client, Chunk)>,
+    /// What is cast, and who has not told of it.
+    casts: Vec<(Chunk, Vec<Client>)>,
+    now: Duration,
     /// How often the server gave each chunk.
     given: BTreeMap<Chunk, u32>,
 }
@@ -32,6 +40,10 @@ impl Story {
             accused: BTreeSet::new(),
             left: BTreeSet::new(),
             has: BTreeSet::new(),
+            listeners: BTreeSet::new(),
+            repairs: BTreeSet::new(),
+            casts: Vec::new(),
+            now: NOW,
             given: BTreeMap::new(),
         }
     }
@@ -57,6 +69,13 @@ impl Story {
             assert!(!self.has.contains(&(grant.to, grant.chunk)), "{grant:?}, who has it");
             let twice = |open: &Grant| (open.to, open.chunk) == (grant.to, grant.chunk);
             assert!(!self.open.iter().any(twice), "{grant:?} twice");
+            if self.listeners.contains(&grant.to)
+                && !self.repairs.contains(&(grant.to, grant.chunk))
+            {
+                let others = self.listeners.iter().filter(|other| **other != grant.to);
+                let awaits = others.filter(|other| self.awaits(**other, grant.chunk)).count();
+                assert_eq!(awaits, 0, "{grant:?} is to be cast");
+            }
             match grant.from {
                 None => *self.given.entry(grant.chunk).or_default() += 1,
                 Some(from) => {
@@ -72,6 +91,66 @@ impl Story {
         }
     }
 
+    fn awaits(&self, client: Client, chunk: Chunk) -> bool {
+        let is_taking = |open: &Grant| (open.to, open.chunk) == (client, chunk);
+        let is_here =
+            self.has.contains(&(client, chunk)) || self.repairs.contains(&(client, chunk));
+        self.listeners.contains(&client) && !is_here && !self.open.iter().any(is_taking)
+    }
+
+    fn hears(&mut self, client: Client) {
+        self.listeners.insert(client);
+        self.swarm.hears(client, self.now);
+        self.look();
+    }
+
+    /// The next chunk is cast; false if there is none.
+    fn cast(&mut self) -> bool {
+        let Some((chunk, _)) = self.swarm.cast() else { return false };
+        let of: Vec<_> =
+            self.listeners.iter().copied().filter(|one| self.awaits(*one, chunk)).collect();
+        assert!(of.len() >= 2, "chunk {chunk} is cast for {of:?}");
+        self.casts.push((chunk, of));
+        assert!(self.casts.len() <= IMAGE_CASTS, "{:?}", self.casts);
+        self.swarm.sent(chunk, self.now);
+        self.look();
+        true
+    }
+
+    /// One who has to tell of a cast does: what part it lost.
+    fn told(&mut self, which: usize, lost: f64) {
+        let Some(of) = self.casts.first().map(|(_, of)| of.clone()) else { return };
+        let client = of[which % of.len()];
+        let chunk = self.casts[0].0;
+        self.tell(client, chunk);
+        if lost == 0.0 {
+            self.has.insert((client, chunk));
+            self.swarm.heard(client, chunk, self.now);
+        } else {
+            if lost < 0.25 && self.awaits(client, chunk) {
+                self.repairs.insert((client, chunk));
+            }
+            self.swarm.missed(client, chunk, lost, self.now);
+        }
+        self.look();
+    }
+
+    /// What a client has told of is not waited for.
+    fn tell(&mut self, client: Client, chunk: Chunk) {
+        for (_, of) in self.casts.iter_mut().filter(|(cast, _)| *cast == chunk) {
+            of.retain(|other| *other != client);
+        }
+        self.casts.retain(|(_, of)| !of.is_empty());
+    }
+
+    fn deaf(&mut self, client: Client) {
+        self.listeners.remove(&client);
+        for (_, of) in &mut self.casts {
+            of.retain(|other| *other != client);
+        }
+        self.casts.retain(|(_, of)| !of.is_empty());
+    }
+
     fn end(&mut self, at: usize, fault: Option<Fault>) {
         let grant = self.open.swap_remove(at);
         let lies = grant.from.is_some_and(|from| self.liars.contains(&from));
@@ -84,6 +163,7 @@ impl Story {
             }
             None => {
                 self.has.insert((grant.to, grant.chunk));
+                self.tell(grant.to, grant.chunk);
                 self.swarm.has(grant.to, grant.chunk, NOW);
             }
         }
@@ -94,6 +174,7 @@ impl Story {
         self.clients.retain(|other| *other != client);
         self.left.insert(client);
         self.open.retain(|grant| grant.to != client);
+        self.deaf(client);
         self.swarm.leave(client, NOW);
         self.look();
     }
@@ -105,11 +186,28 @@ impl Story {
 
     /// Everybody goes on until all have all.
     fn finish(&mut self) {
-        for _ in 0..self.clients.len() * self.chunks as usize * 4 + 100 {
+        for _ in 0..self.clients.len() * self.chunks as usize * 8 + 100 {
             for client in self.clients.clone() {
                 while self.swarm.ask(client, NOW) {}
             }
             self.look();
+            while self.cast() {}
+            if !self.casts.is_empty() {
+                // One stands still: it is not waited for.
+                let still = self.listeners.first().copied();
+                let tells = self.casts[0].1.iter().position(|one| Some(*one) != still);
+                match tells {
+                    Some(at) => self.told(at, 0.0),
+                    None => {
+                        let still = still.expect("somebody is waited for");
+                        self.deaf(still);
+                        self.now += IMAGE_STALL + Duration::from_millis(1);
+                        self.swarm.expire(self.now);
+                        self.look();
+                    }
+                }
+                continue;
+            }
             let Some(last) = self.open.len().checked_sub(1) else { break };
             // Who was sent to one that is gone finds out.
             let gone = self.open[last].from.is_some_and(|from| self.left.contains(&from));
@@ -127,6 +225,11 @@ enum Event {
     Withdraw(usize),
     Has(usize),
     Lost(usize),
+    Hears(usize),
+    Deaf(usize),
+    Cast,
+    Told(usize),
+    Missed(usize, bool),
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -138,7 +241,12 @@ fn event() -> impl Strategy<Value = Event> {
         6 => which.clone().prop_map(Event::Ask),
         1 => which.clone().prop_map(Event::Withdraw),
         6 => which.clone().prop_map(Event::Has),
-        1 => which.prop_map(Event::Lost),
+        1 => which.clone().prop_map(Event::Lost),
+        2 => which.clone().prop_map(Event::Hears),
+        1 => which.clone().prop_map(Event::Deaf),
+        4 => Just(Event::Cast),
+        6 => which.clone().prop_map(Event::Told),
+        2 => (which, any::<bool>()).prop_map(|(which, few)| Event::Missed(which, few)),
     ]
 }
 
@@ -168,6 +276,17 @@ proptest! {
                 Event::Lost(which) => if !story.open.is_empty() {
                     story.end(which % story.open.len(), Some(Fault::Lost));
                 },
+                Event::Hears(which) => if let Some(client) = client(which).copied() {
+                    story.hears(client);
+                },
+                Event::Deaf(which) => if let Some(client) = client(which).copied() {
+                    story.deaf(client);
+                    story.swarm.deaf(client, NOW);
+                    story.look();
+                },
+                Event::Cast => drop(story.cast()),
+                Event::Told(which) => story.told(which, 0.0),
+                Event::Missed(which, few) => story.told(which, if few { 0.1 } else { 0.9 }),
             }
         }
         story.finish();
@@ -179,7 +298,9 @@ proptest! {
             story.swarm.leave(liar, NOW);
         }
         prop_assert!(story.swarm.copies.iter().all(|copies| *copies == 0));
+        prop_assert!(story.swarm.awaited.iter().all(|awaited| *awaited == 0));
         prop_assert_eq!(story.swarm.uploads, 0);
+        prop_assert!(!story.swarm.is_untold() && story.swarm.waiting.is_empty());
     }
 }
 
@@ -221,75 +342,233 @@ fn a_helper_that_two_have_lost_is_named_to_nobody() {
     assert_eq!(story.swarm.count(), (4, 0));
 }
 
-/// Seconds until so many clients have so many chunks over links of one speed, up and down alike:
-/// what shares a link shares it equally, and each word takes `delay` to the server and back.
-fn simulated(clients: u32, chunks: u32, delay: f64) -> (f64, u32) {
+/// Equal links, as [`simulated`] has them.
+#[derive(Clone, Copy, Default)]
+struct Lab {
+    clients: u32,
+    chunks: u32,
+    /// Seconds that each word takes to the server and back.
+    delay: f64,
+    /// So many of the clients hear multicast, and one comes so many seconds after the other.
+    hear: u32,
+    pause: f64,
+}
+
+/// What happens to a grant or a cast: it is told, the chunk comes, that is told.
+struct Flow {
+    to: Vec<Client>,
+    chunk: Chunk,
+    from: Option<Client>,
+    is_cast: bool,
+    begins: f64,
+    left: f64,
+}
+
+/// How it went.
+#[derive(Debug)]
+struct Went {
+    time: f64,
+    by_server: u32,
+    casts: u32,
+}
+
+/// Seconds until all have all over links of one speed, up and down alike: what shares a link
+/// shares it equally.
+fn simulated(lab: Lab) -> Went {
     const CHUNK_TIME: f64 = 0.044; // 512 KiB at 100 Mbit/s
-    let mut swarm = Swarm::new(chunks);
-    let all: Vec<Client> = (0..clients).map(|_| swarm.enter()).collect();
-    // What happens to a grant: it is told, the chunk comes, that is told.
-    struct Flow {
-        grant: Grant,
-        begins: f64,
-        left: f64,
-    }
-    let (mut flows, mut told, mut now) = (Vec::<Flow>::new(), Vec::<(f64, Grant)>::new(), 0.0);
-    let (mut finished, mut by_server) = (0, 0);
-    for client in &all {
-        swarm.serves(*client, NOW);
-        while swarm.ask(*client, NOW) {}
-    }
-    loop {
-        for grant in swarm.granted() {
-            by_server += u32::from(grant.from.is_none());
-            flows.push(Flow { grant, begins: now + delay, left: 1.0 });
-        }
-        let runs = |flow: &Flow| flow.begins <= now + 1e-9;
-        let (mut up, mut down) = (BTreeMap::new(), BTreeMap::new());
-        for flow in flows.iter().filter(|flow| runs(flow)) {
-            *up.entry(flow.grant.from).or_insert(0.0) += 1.0;
-            *down.entry(flow.grant.to).or_insert(0.0) += 1.0;
-        }
-        let share = |flow: &Flow| -> f64 { f64::max(up[&flow.grant.from], down[&flow.grant.to]) };
-        let next = flows.iter().map(|flow| match runs(flow) {
-            true => now + flow.left * share(flow) * CHUNK_TIME,
-            false => flow.begins,
-        });
-        let next = next.chain(told.iter().map(|(at, _)| *at)).fold(f64::MAX, f64::min);
-        let passed = next - now;
-        let rates: Vec<f64> =
-            flows.iter().map(|flow| if runs(flow) { 1.0 / share(flow) } else { 0.0 }).collect();
-        for (flow, rate) in flows.iter_mut().zip(rates) {
-            flow.left -= rate * passed / CHUNK_TIME;
-        }
-        now = next;
-        flows.retain(|flow| {
-            let is_done = flow.left < 1e-9;
-            if is_done {
-                told.push((now + delay, flow.grant));
-            }
-            !is_done
-        });
+    let mut swarm = Swarm::new(lab.chunks);
+    let (mut flows, mut told) = (Vec::<Flow>::new(), Vec::<(f64, Client, Chunk, bool)>::new());
+    let mut went = Went { time: 0.0, by_server: 0, casts: 0 };
+    let (mut finished, mut came) = (0, 0);
+    while finished < lab.clients {
+        let now = went.time;
         let at = Duration::from_secs_f64(now);
-        for (_, Grant { to, chunk, .. }) in told.extract_if(.., |(at, _)| *at <= now + 1e-9) {
-            swarm.has(to, chunk, at);
+        while came < lab.clients && f64::from(came) * lab.pause <= now + 1e-9 {
+            let client = swarm.enter();
+            came += 1;
+            swarm.serves(client, at);
+            if came <= lab.hear {
+                swarm.hears(client, at);
+            }
+            while swarm.ask(client, at) {}
+        }
+        for Grant { to, chunk, from } in swarm.granted() {
+            went.by_server += u32::from(from.is_none());
+            let (to, begins) = (vec![to], now + lab.delay);
+            flows.push(Flow { to, chunk, from, is_cast: false, begins, left: 1.0 });
+        }
+        // One cast leaves after the other.
+        if !flows.iter().any(|flow| flow.is_cast)
+            && let Some((chunk, _)) = swarm.cast()
+        {
+            went.casts += 1;
+            let awaits = |client: &Client| swarm.members[client].awaits(chunk);
+            let to = swarm.members.keys().copied().filter(awaits).collect();
+            flows.push(Flow { to, chunk, from: None, is_cast: true, begins: now, left: 1.0 });
+        }
+        step(&mut flows, &mut told, &mut went.time, (lab, came, CHUNK_TIME));
+        let at = Duration::from_secs_f64(went.time);
+        let over = flows.extract_if(.., |flow| flow.left < 1e-9);
+        for flow in over.collect::<Vec<_>>() {
+            if flow.is_cast {
+                swarm.sent(flow.chunk, at);
+            }
+            let words = flow.to.iter();
+            told.extend(words.map(|to| (went.time + lab.delay, *to, flow.chunk, flow.is_cast)));
+        }
+        let is_due = |(when, ..): &mut (f64, Client, Chunk, bool)| *when <= went.time + 1e-9;
+        for (_, to, chunk, is_cast) in told.extract_if(.., is_due).collect::<Vec<_>>() {
+            match is_cast {
+                true => swarm.heard(to, chunk, at),
+                false => swarm.has(to, chunk, at),
+            }
             finished += u32::from(swarm.is_whole(to));
             while swarm.ask(to, at) {}
         }
-        if finished == clients {
-            return (now, by_server);
-        }
     }
+    went
+}
+
+/// Until the next thing happens.
+fn step(
+    flows: &mut [Flow],
+    told: &mut [(f64, Client, Chunk, bool)],
+    time: &mut f64,
+    (lab, came, chunk_time): (Lab, u32, f64),
+) {
+    let now = *time;
+    let runs = |flow: &Flow| flow.begins <= now + 1e-9;
+    let (mut up, mut down) = (BTreeMap::new(), BTreeMap::new());
+    for flow in flows.iter().filter(|flow| runs(flow)) {
+        *up.entry(flow.from).or_insert(0.0) += 1.0;
+        flow.to.iter().for_each(|to| *down.entry(*to).or_insert(0.0) += 1.0);
+    }
+    let share = |flow: &Flow| -> f64 {
+        flow.to.iter().fold(up[&flow.from], |share, to| f64::max(share, down[to]))
+    };
+    let next = flows.iter().map(|flow| match runs(flow) {
+        true => now + flow.left * share(flow) * chunk_time,
+        false => flow.begins,
+    });
+    let comes = (came < lab.clients).then_some(f64::from(came) * lab.pause);
+    let next = next.chain(told.iter().map(|(at, ..)| *at)).chain(comes).fold(f64::MAX, f64::min);
+    assert!(next < f64::MAX, "nobody does anything any more");
+    let rates: Vec<f64> =
+        flows.iter().map(|flow| if runs(flow) { 1.0 / share(flow) } else { 0.0 }).collect();
+    for (flow, rate) in flows.iter_mut().zip(rates) {
+        flow.left -= rate * (next - now) / chunk_time;
+    }
+    *time = next;
 }
 
 #[test]
 fn over_links_of_one_speed_many_take_an_image_nearly_as_fast_as_one() {
     let chunks = 64;
-    let (one, _) = simulated(1, chunks, 0.02);
+    let lab = Lab { clients: 1, chunks, delay: 0.02, ..Lab::default() };
+    let one = simulated(lab).time;
     for clients in [4, 16, 64] {
-        let (time, by_server) = simulated(clients, chunks, 0.02);
-        println!("{clients}: {time:.2} s, {:.2} of one's; the server gave {by_server}", time / one);
-        assert!(time <= 1.5 * one, "{clients} clients take {time} s, one takes {one} s");
-        assert!(by_server <= 2 * chunks, "the server gave {by_server} chunks of {chunks}");
+        let went = simulated(Lab { clients, ..lab });
+        println!("{clients}: {:.2} of one's; {went:?}", went.time / one);
+        assert!(went.time <= 1.5 * one, "{clients} clients: {went:?}, one takes {one} s");
+        assert!(went.by_server <= 2 * chunks, "{went:?}");
     }
+}
+
+#[test]
+fn those_who_hear_multicast_take_an_image_as_fast_as_one_and_each_chunk_is_cast_about_once() {
+    let chunks = 64;
+    let lab = Lab { clients: 1, chunks, delay: 0.002, ..Lab::default() };
+    let one = simulated(lab).time;
+    for clients in [2, 4, 16, 64] {
+        let went = simulated(Lab { clients, hear: clients, ..lab });
+        println!("{clients}: {:.2} of one's; {went:?}", went.time / one);
+        assert!(went.time <= 1.1 * one, "{clients} clients: {went:?}, one takes {one} s");
+        assert!(went.casts <= chunks && went.by_server <= 2 * IMAGE_WINDOW as u32, "{went:?}");
+        // One comes after the other, over a tenth of the time; then half of them hear nothing.
+        let pause = 0.1 * one / f64::from(clients);
+        let went = simulated(Lab { clients, hear: clients, pause, ..lab });
+        println!("  one after the other: {:.2} of one's; {went:?}", went.time / one);
+        assert!(went.time <= 1.25 * one, "{clients} clients: {went:?}, one takes {one} s");
+        assert!(went.casts <= chunks + chunks / 5, "{went:?}");
+        let went = simulated(Lab { clients, hear: clients / 2, ..lab });
+        println!("  half of them: {:.2} of one's; {went:?}", went.time / one);
+        assert!(went.time <= 1.3 * one, "{clients} clients: {went:?}, one takes {one} s");
+    }
+}
+
+/// So many listeners, of an image of so many chunks.
+fn listening(clients: u32, chunks: u32) -> Swarm {
+    let mut swarm = Swarm::new(chunks);
+    for _ in 0..clients {
+        let client = swarm.enter();
+        swarm.serves(client, NOW);
+        swarm.hears(client, NOW);
+    }
+    (1..=clients).for_each(|client| while swarm.ask(client, NOW) {});
+    assert_eq!(swarm.granted(), [], "all is to be cast");
+    swarm
+}
+
+#[test]
+fn what_half_of_them_lose_a_part_of_is_cast_as_fast_as_it_came_from_then_on() {
+    let mut swarm = listening(4, 64);
+    let (chunk, first) = swarm.cast().unwrap();
+    swarm.sent(chunk, NOW);
+    [0.0, 0.5, 0.5, 0.9].iter().zip(1..).for_each(|(lost, client)| {
+        swarm.missed(client, chunk, *lost, NOW);
+    });
+    let (_, second) = swarm.cast().unwrap();
+    assert!((0.4..0.5).contains(&(second / first)), "{first}, then {second}");
+    // What one alone loses slows nobody down, nor what is lost here and there.
+    let mut swarm = listening(4, 64);
+    let (chunk, first) = swarm.cast().unwrap();
+    swarm.sent(chunk, NOW);
+    [0.0, 0.01, 0.02, 0.9].iter().zip(1..).for_each(|(lost, client)| {
+        swarm.missed(client, chunk, *lost, NOW);
+    });
+    assert!(swarm.cast().unwrap().1 >= first);
+}
+
+#[test]
+fn who_loses_most_of_everything_or_is_slower_than_the_others_is_not_waited_for_any_more() {
+    let at = Duration::from_millis;
+    for is_slow in [false, true] {
+        let (mut swarm, mut now) = (listening(4, 64), 0);
+        while swarm.listeners() == 4 {
+            now += 300;
+            assert!(now < 30_000, "it is waited for");
+            swarm.expire(at(now));
+            let (chunk, _) = swarm.cast().expect("the others lack something");
+            swarm.sent(chunk, at(now));
+            for client in 1..=3 {
+                swarm.heard(client, chunk, at(now));
+            }
+            match is_slow {
+                // It tells all, but late.
+                true => {
+                    swarm.expire(at(now + 200));
+                    swarm.heard(4, chunk, at(now + 200));
+                }
+                false => swarm.missed(4, chunk, 0.9, at(now)),
+            }
+        }
+        assert!(!swarm.members[&4].listens);
+        assert!(swarm.granted().iter().any(|grant| grant.to == 4), "it takes from others");
+    }
+}
+
+#[test]
+fn who_tells_of_a_later_cast_has_not_heard_those_before() {
+    let mut swarm = listening(2, 4);
+    let chunks: Vec<Chunk> = std::iter::from_fn(|| swarm.cast()).map(|(chunk, _)| chunk).collect();
+    assert_eq!(chunks, [0, 1, 2, 3]);
+    chunks.iter().for_each(|chunk| swarm.sent(*chunk, NOW));
+    for (client, first) in [(1, 0), (2, 2)] {
+        (first..4).for_each(|chunk| swarm.heard(client, chunk, NOW));
+    }
+    // The other one alone lacks them now.
+    assert_eq!(swarm.cast(), None);
+    let mut taken: Vec<_> = swarm.granted().iter().map(|grant| (grant.to, grant.chunk)).collect();
+    taken.sort_unstable();
+    assert_eq!(taken, [(2, 0), (2, 1)]);
 }
