@@ -336,13 +336,15 @@ fn fetch(ask: Ask, term: Duration, json: bool) -> Result<ExitCode> {
 }
 
 fn say(title: &str, fetched: &Fetched, time: Duration, json: bool) -> Result<()> {
-    let Fetched { size, chunks, held, from_server, from_helpers, helpers, lost, lied } = fetched;
+    let Fetched { size, chunks, held, from_server, from_helpers, helpers, lost, lied, .. } =
+        fetched;
+    let from_multicast = fetched.from_multicast;
     let seconds = time.as_secs_f64();
     if json {
         return print_json(&json!({
             "schema": SCHEMA, "size": size, "chunks": chunks, "held": held,
             "from_server": from_server, "from_helpers": from_helpers, "helpers": helpers,
-            "lost": lost, "lied": lied, "seconds": seconds,
+            "from_multicast": from_multicast, "lost": lost, "lied": lied, "seconds": seconds,
         }));
     }
     let mut parts = vec![format!("{from_server} from the server")];
@@ -351,6 +353,9 @@ fn say(title: &str, fetched: &Fetched, time: Duration, json: bool) -> Result<()>
     }
     if *from_helpers > 0 {
         parts.push(format!("{from_helpers} from {helpers} helpers"));
+    }
+    if from_multicast > 0 {
+        parts.push(format!("{from_multicast} by multicast"));
     }
     if *lied > 0 {
         parts.push(format!("{lied} lies refused"));

@@ -7,6 +7,7 @@
 //! 4. A few threads ask what to take next, take it, compare it, write it, and say so. What a helper
 //!    refuses, or does not give in [`PATIENCE`], is lost, and what is wrong a lie; either way the
 //!    thread asks again.
+//!    Meanwhile another thread hears what the server casts to all ([`ear`]).
 //! 5. The file is whole, and gets its name. Others are served until the term is over.
 //!
 //! Who may die when: a helper costs what it had half sent. The server may be away for
@@ -14,7 +15,9 @@
 //! the disk is full, or this process is killed, `FILE.part/` stays for the next fetch. A machine
 //! that dies is noticed by those who take from it.
 
+mod ear;
 mod part;
+mod room;
 
 use super::held::{Held, tree};
 use super::swarm::Chunk;
@@ -23,22 +26,23 @@ use crate::chunk::store::{Chunks, name as digest_of};
 use crate::chunk::{HASH, Recipe, count, read, write_ranges};
 use crate::hosts::address_towards;
 use crate::line::{self, Circle, Door, read_address};
+use ear::Shelf;
 use muster_base::limits::{IMAGE_WINDOW, RECIPE_MAX};
 use muster_fabric::Address;
-use muster_ninep::client::{Cancel, Client, Fid, Options};
+use muster_ninep::client::{Client, Fid, Options};
 use muster_ninep::error::{Errno, Error as Refusal};
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::tree::OpenFlags;
 use part::Part;
+use room::{Room, read_chunk};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::net::ToSocketAddrs;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -157,6 +161,8 @@ pub struct Fetched {
     pub from_server: u32,
     /// Those that came from helpers.
     pub from_helpers: u32,
+    /// Those that came to all who listened.
+    pub from_multicast: u32,
     /// Helpers that were taken from.
     pub helpers: u32,
     /// Times that a helper was lost, or refused.
@@ -190,8 +196,11 @@ struct Shared {
     is_over: AtomicBool,
     from_server: AtomicU32,
     from_helpers: AtomicU32,
+    from_multicast: AtomicU32,
     lost: AtomicU32,
     lied: AtomicU32,
+    /// Chunks that have come in part.
+    shelf: Shelf,
 }
 
 /// The session with the server; another one each time it was lost.
@@ -203,6 +212,7 @@ struct Link {
 #[derive(Clone)]
 struct Session {
     client: Client,
+    directory: Fid,
     data: Fid,
     sources: Fid,
 }
@@ -317,6 +327,8 @@ impl Fetching {
             is_over: AtomicBool::new(false),
             from_server: AtomicU32::new(0),
             from_helpers: AtomicU32::new(0),
+            from_multicast: AtomicU32::new(0),
+            shelf: Shelf::default(),
             lost: AtomicU32::new(0),
             lied: AtomicU32::new(0),
         };
@@ -357,6 +369,10 @@ impl Fetching {
             self.workers.push(thread.map_err(|error| local(&self.shared.ask.file, error))?);
         }
         let mut left = self.workers.len();
+        // Where nothing is cast, or it cannot be heard, all comes from sources.
+        let shared = self.shared.clone();
+        let listen = std::thread::Builder::new().name("listen".into());
+        self.workers.extend(listen.spawn(move || ear::listen(&shared)));
         while left > 0 {
             match self.words.recv() {
                 Ok(Word::More(bytes)) => more(bytes),
@@ -375,6 +391,7 @@ impl Fetching {
 
     fn tell(&self) -> Fetched {
         let Shared { plan, held, from_server, from_helpers, lost, lied, .. } = &*self.shared;
+        let from_multicast = &self.shared.from_multicast;
         let all = self.shared.helpers.lock().expect("no holder panics");
         let count = |count: &AtomicU32| count.load(Ordering::Relaxed);
         Fetched {
@@ -383,6 +400,7 @@ impl Fetching {
             held: self.held,
             from_server: count(from_server),
             from_helpers: count(from_helpers),
+            from_multicast: count(from_multicast),
             helpers: all.len() as u32,
             lost: count(lost),
             lied: count(lied),
@@ -473,7 +491,7 @@ fn session(
         lines += &format!("serve {address}\n");
     }
     sources.write_at(0, lines.as_bytes())?;
-    Ok(Session { client: client.clone(), data, sources })
+    Ok(Session { client: client.clone(), directory: directory.clone(), data, sources })
 }
 
 impl Session {
@@ -608,20 +626,25 @@ impl Shared {
     ) -> Result<std::result::Result<(), Failed>> {
         let is_server = from == "-";
         let source = if is_server { Ok(session.data.clone()) } else { self.helper(from) };
-        let read = source.and_then(|source| read_chunk(&source, piece, room));
-        let taken = match read {
+        let take = |come| match source.clone().and_then(|it| read_chunk(&it, piece, room, come)) {
             Ok(()) => match self.held.take(&piece.hash, &room.lock().bytes) {
-                Ok(()) => Ok(()),
-                Err(error) if error.errno == Errno::BADMSG => Err(Failed::Lied),
-                Err(error) => return Err(disk(&self.ask.file, &error)),
+                Ok(is_new) => Ok(Ok(is_new)),
+                Err(error) if error.errno == Errno::BADMSG => Ok(Err(Failed::Lied)),
+                Err(error) => Err(disk(&self.ask.file, &error)),
             },
-            Err(why) => Err(Failed::Lost(why)),
+            Err(why) => Ok(Err(Failed::Lost(why))),
         };
+        let come = self.shelf.take(chunk);
+        let is_mixed = come.is_some();
+        let mut taken = take(come)?;
+        if is_mixed && matches!(taken, Err(Failed::Lied)) {
+            // It may be what came before that is not right.
+            taken = take(None)?;
+        }
         match &taken {
-            Ok(()) => {
+            Ok(is_new) => {
                 let count = if is_server { &self.from_server } else { &self.from_helpers };
-                count.fetch_add(1, Ordering::Relaxed);
-                let _ = self.words.send(Word::More(piece.length as u64));
+                self.count(count, piece, *is_new);
             }
             // It is away, or slow.
             Err(Failed::Lost(why)) if is_server && (session.has_ended() || is_for_now(why)) => {}
@@ -645,7 +668,15 @@ impl Shared {
                 self.helpers.lock().expect("no holder panics").remove(from);
             }
         }
-        Ok(taken)
+        Ok(taken.map(drop))
+    }
+
+    /// A chunk is here, and was not before.
+    fn count(&self, count: &AtomicU32, piece: Piece, is_new: bool) {
+        if is_new {
+            count.fetch_add(1, Ordering::Relaxed);
+            let _ = self.words.send(Word::More(piece.length as u64));
+        }
     }
 
     /// A helper's file, over one connection for all threads.
@@ -669,87 +700,4 @@ impl Shared {
         *slot = Some(fid.clone());
         Ok(fid)
     }
-}
-
-/// Where the pieces of a chunk come together. A thread has one and uses it again, for fresh memory
-/// costs its pages; after a failure it needs another, in which no late piece can come.
-#[derive(Clone, Default)]
-struct Room(Arc<(Mutex<Pieces>, Condvar)>);
-
-#[derive(Default)]
-struct Pieces {
-    bytes: Vec<u8>,
-    /// Those that have not come.
-    left: usize,
-    /// When the last one came.
-    last: Option<Instant>,
-    failed: Option<Refusal>,
-}
-
-impl Room {
-    fn lock(&self) -> MutexGuard<'_, Pieces> {
-        self.0.0.lock().expect("no holder panics")
-    }
-
-    /// Puts a piece to its place. Who waits is woken by the last one only.
-    fn put(&self, place: Range<usize>, answer: muster_ninep::error::Result<&[u8]>) {
-        let mut pieces = self.lock();
-        pieces.last = Some(Instant::now());
-        match answer {
-            Ok(bytes) if bytes.len() == place.len() => {
-                pieces.bytes[place].copy_from_slice(bytes);
-                pieces.left -= 1;
-            }
-            Ok(_) => {
-                let text = "it gave less than it was asked for";
-                pieces.failed = Some(Refusal::new(Errno::NODATA, text));
-            }
-            Err(error) => pieces.failed = Some(error),
-        }
-        if pieces.left == 0 || pieces.failed.is_some() {
-            self.0.1.notify_one();
-        }
-    }
-
-    /// Waits until all are here, as long as they come.
-    fn wait(&self, from: &Fid) -> muster_ninep::error::Result<()> {
-        let mut pieces = self.lock();
-        loop {
-            if let Some(failed) = pieces.failed.take() {
-                return Err(failed);
-            }
-            if pieces.left == 0 {
-                return Ok(());
-            }
-            let since = pieces.last.map_or(Duration::ZERO, |last| last.elapsed());
-            let Some(left) = PATIENCE.checked_sub(since) else {
-                let text = format!("{} does not give what it should", from.client().name());
-                return Err(Refusal::new(Errno::TIMEDOUT, text));
-            };
-            let waited = self.0.1.wait_timeout(pieces, left);
-            pieces = waited.expect("no holder panics").0;
-        }
-    }
-}
-
-/// Reads a chunk in pieces, all asked for at once; each has to come in time.
-fn read_chunk(from: &Fid, piece: Piece, room: &Room) -> muster_ninep::error::Result<()> {
-    let part = PIECE.min(from.max_data() as usize);
-    let begins = (0..piece.length).step_by(part);
-    {
-        let mut pieces = room.lock();
-        pieces.bytes.resize(piece.length, 0);
-        (pieces.left, pieces.last) = (begins.len(), Some(Instant::now()));
-    }
-    let ask = |begin: usize| {
-        let (room, place) = (room.clone(), begin..piece.length.min(begin + part));
-        let (offset, length) = (piece.offset + begin as u64, place.len() as u32);
-        from.read_then(offset, length, move |answer| room.put(place, answer))
-    };
-    let asked: Vec<_> = begins.map(ask).collect();
-    let waited = room.wait(from);
-    if waited.is_err() {
-        asked.iter().for_each(Cancel::flush);
-    }
-    waited
 }

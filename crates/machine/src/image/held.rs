@@ -26,12 +26,14 @@ impl Held {
         !self.chunks.lock().expect("no holder panics").lack(&[self.name], hash)
     }
 
-    /// Takes a chunk.
+    /// Takes a chunk; false if it is here already.
     ///
     /// # Errors
     /// `EBADMSG` when it is not the one, else the system's.
-    pub(super) fn take(&self, hash: &Hash, bytes: &[u8]) -> Result<()> {
-        self.chunks.lock().expect("no holder panics").take(hash, bytes)
+    pub(super) fn take(&self, hash: &Hash, bytes: &[u8]) -> Result<bool> {
+        let mut chunks = self.chunks.lock().expect("no holder panics");
+        let is_new = chunks.lack(&[self.name], hash);
+        chunks.take(hash, bytes).map(|()| is_new)
     }
 }
 

@@ -26,6 +26,7 @@
 //! the cluster's directory, clients come back to the next one and say what they hold. A client that
 //! is killed has the chunks that it wrote, and its successor takes only the others.
 
+mod caster;
 pub mod fetch;
 mod held;
 pub mod sources;

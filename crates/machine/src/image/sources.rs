@@ -9,6 +9,11 @@
 //! | `serve ADDRESS` | others may take them there |
 //! | `lost 12` | whoever was named for chunk 12 does not answer, or refuses |
 //! | `lied 12` | what came from there is not chunk 12 |
+//! | `listen IP` | I listen to the [`group`](Exchange::group), at my interface with this address |
+//! | `hear` | I hear it, so cast to me |
+//! | `heard 12` | chunk 12 was cast, and is here, and right |
+//! | `missed 12 30` | chunk 12 was cast, and 30 of its parts did not come; or it is not right, for 0 |
+//! | `deaf` | cast nothing to me any more |
 //!
 //! | answer | says |
 //! |---|---|
@@ -17,29 +22,50 @@
 //! | nothing | you have all |
 //!
 //! A read waits until there is an answer. Several may be under way at once. Who waits long says
-//! `have` of nothing from time to time: then the exchange looks whose grants are too old.
+//! `have` of nothing from time to time: then the exchange looks whose grants are too old. Of what is
+//! cast there are no answers: it comes to all who said that they hear.
 
+use super::Plan;
+use super::caster::{self, Group, Step};
 use super::swarm::{Client, Fault, Grant, Swarm};
 use crate::chunk::read_ranges;
+use crate::hosts::address_towards;
 use crate::line::read_address;
-use muster_base::limits::{IMAGE_CLIENTS_MAX, TEXT_MAX};
+use muster_base::limits::{CHUNK, IMAGE_CLIENTS_MAX, TEXT_MAX};
+use muster_fabric::shell::multicast::PART;
 use muster_ninep::call::{Answer, Data, Ticket};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::synthetic::{File, Handle, SynCall};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// The exchange of one image.
 pub struct Exchange {
     inner: Mutex<Inner>,
     begun: Instant,
+    /// What is cast.
+    pub(super) plan: Plan,
+    pub(super) file: fs::File,
+    /// Whether anything is.
+    multicasts: Arc<AtomicBool>,
+    /// The caster may have something to do.
+    stirred: Condvar,
 }
 
 struct Inner {
     chunks: u32,
     swarm: Swarm,
     clients: BTreeMap<Client, Asking>,
+    /// Where is cast, with which key, when somebody has asked.
+    group: Option<Group>,
+    /// There is a caster.
+    is_casting: bool,
+    /// Somebody has just begun to listen.
+    is_asked: bool,
 }
 
 /// A client.
@@ -49,13 +75,78 @@ struct Asking {
     address: String,
     /// Its reads that wait, the oldest first.
     reads: VecDeque<Ticket<Data>>,
+    /// It listens, and has not said that it hears.
+    listens: bool,
 }
 
 impl Exchange {
-    /// That of an image of so many chunks that differ.
-    pub fn new(chunks: u32) -> Arc<Exchange> {
-        let inner = Inner { chunks, swarm: Swarm::new(chunks), clients: BTreeMap::new() };
-        Arc::new(Exchange { inner: Mutex::new(inner), begun: Instant::now() })
+    /// That of the image of a file, which may be cast as long as `multicasts` says so.
+    pub fn new(file: fs::File, plan: Plan, multicasts: Arc<AtomicBool>) -> Arc<Exchange> {
+        let chunks = plan.count();
+        let (swarm, clients) = (Swarm::new(chunks), BTreeMap::new());
+        let inner =
+            Inner { chunks, swarm, clients, group: None, is_casting: false, is_asked: false };
+        let (inner, begun, stirred) = (Mutex::new(inner), Instant::now(), Condvar::new());
+        Arc::new(Exchange { inner, begun, plan, file, multicasts, stirred })
+    }
+
+    /// The group, its port and its key, a line; nothing where nothing is cast.
+    pub fn group(&self) -> String {
+        let mut inner = self.lock();
+        if inner.group.is_none() && self.multicasts.load(Ordering::Relaxed) {
+            inner.group = Group::new();
+        }
+        inner.group.as_ref().map_or(String::new(), |group| format!("{group}\n"))
+    }
+
+    /// What the caster has to do, whose next probe is due then. Waits for that.
+    pub(super) fn step(&self, probe: Instant, limit: Duration) -> Step {
+        let (mut inner, until) = (self.lock(), Instant::now() + limit);
+        loop {
+            inner.answer(self.now());
+            if let Some((chunk, rate)) = inner.swarm.cast() {
+                return Step::Cast(chunk, rate);
+            }
+            if std::mem::take(&mut inner.is_asked) {
+                return Step::Probe;
+            }
+            let wants_probe = inner.wants_probe();
+            let now = Instant::now();
+            let wake = if wants_probe { probe.min(until) } else { until };
+            if now >= wake {
+                return if wants_probe { Step::Probe } else { inner.rest() };
+            }
+            let waited = self.stirred.wait_timeout(inner, wake - now);
+            inner = waited.expect("no holder panics").0;
+        }
+    }
+
+    /// All of a chunk has left.
+    pub(super) fn sent(&self, chunk: u32) {
+        let (now, mut inner) = (self.now(), self.lock());
+        inner.swarm.sent(chunk, now);
+        inner.answer(now);
+    }
+
+    /// Nothing is cast any more; with another key perhaps.
+    pub(super) fn mute(&self) {
+        let (now, mut inner) = (self.now(), self.lock());
+        (inner.group, inner.is_casting) = (None, false);
+        let clients: Vec<_> = inner.clients.keys().copied().collect();
+        clients.into_iter().for_each(|client| inner.swarm.deaf(client, now));
+        inner.answer(now);
+    }
+
+    /// A client listens at that address. The caster begins with the first.
+    fn listens(self: &Arc<Exchange>, inner: &mut Inner, client: Client, at: Ipv4Addr) {
+        let (Some(group), Some(asking)) = (&inner.group, inner.clients.get_mut(&client)) else {
+            return;
+        };
+        if !inner.is_casting {
+            let Ok(IpAddr::V4(interface)) = address_towards(at.into()) else { return };
+            inner.is_casting = caster::begin(self, group, interface);
+        }
+        (asking.listens, inner.is_asked) = (inner.is_casting, true);
     }
 
     /// How many clients there are, and how many of them serve others.
@@ -89,6 +180,19 @@ impl Exchange {
 }
 
 impl Inner {
+    /// Whether somebody does not hear yet, or may not know that a chunk has passed by.
+    fn wants_probe(&self) -> bool {
+        let lacks =
+            |(client, asking): (&Client, &Asking)| asking.listens && !self.swarm.is_whole(*client);
+        self.swarm.is_untold() || self.clients.iter().any(lacks)
+    }
+
+    /// The caster ends where nobody has listened for long.
+    fn rest(&mut self) -> Step {
+        self.is_casting = self.swarm.listeners() > 0;
+        if self.is_casting { Step::Wait } else { Step::End }
+    }
+
     /// Answers reads for which there is something.
     fn answer(&mut self, now: Duration) {
         self.swarm.expire(now);
@@ -131,17 +235,12 @@ impl Inner {
 
     fn obey(&mut self, client: Client, line: &str, now: Duration) -> Result<()> {
         let bad = || Error::new(Errno::INVAL, format!("'{line}' is no word to an exchange"));
-        let (word, rest) = line.split_once(' ').ok_or_else(bad)?;
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let chunk = || rest.parse().ok().filter(|chunk| *chunk < self.chunks).ok_or_else(bad);
         match word {
             "have" => {
                 for chunk in read_ranges(rest, self.chunks).ok_or_else(bad)? {
                     self.swarm.has(client, chunk, now);
-                }
-                if self.swarm.is_whole(client)
-                    && let Some(asking) = self.clients.get_mut(&client)
-                {
-                    asking.reads.drain(..).for_each(|read| read.answer(Ok(Vec::new().into())));
                 }
             }
             "serve" => {
@@ -153,7 +252,34 @@ impl Inner {
             }
             "lost" => self.swarm.failed(client, chunk()?, Fault::Lost, now),
             "lied" => self.swarm.failed(client, chunk()?, Fault::Lied, now),
+            "heard" => self.swarm.heard(client, chunk()?, now),
+            "missed" => {
+                let words = rest.split_once(' ').ok_or_else(bad)?;
+                let chunk = words.0.parse().ok().filter(|chunk| *chunk < self.chunks);
+                let parts: u16 = words.1.parse().map_err(|_| bad())?;
+                let lost = f64::from(parts) / (CHUNK / PART) as f64;
+                self.swarm.missed(client, chunk.ok_or_else(bad)?, lost.min(1.0), now);
+            }
+            // Where nothing is cast any more nobody would be given what was to be.
+            "hear" if self.is_casting => {
+                if let Some(asking) = self.clients.get_mut(&client) {
+                    asking.listens = false;
+                }
+                self.swarm.hears(client, now);
+            }
+            "hear" => {}
+            "deaf" => {
+                if let Some(asking) = self.clients.get_mut(&client) {
+                    asking.listens = false;
+                }
+                self.swarm.deaf(client, now);
+            }
             _ => return Err(bad()),
+        }
+        if self.swarm.is_whole(client)
+            && let Some(asking) = self.clients.get_mut(&client)
+        {
+            asking.reads.drain(..).for_each(|read| read.answer(Ok(Vec::new().into())));
         }
         Ok(())
     }
@@ -194,9 +320,13 @@ impl Handle for Session {
         let mut inner = self.exchange.lock();
         let mut done = Ok(());
         for line in lines.lines() {
-            done = done.and(inner.obey(self.client, line, now));
+            done = done.and(match line.strip_prefix("listen ").map(str::parse) {
+                Some(Ok(at)) => Ok(self.exchange.listens(&mut inner, self.client, at)),
+                _ => inner.obey(self.client, line, now),
+            });
         }
         inner.answer(now);
+        self.exchange.stirred.notify_one();
         done?;
         Ok(data.len() as u32)
     }
@@ -209,5 +339,6 @@ impl Drop for Session {
         inner.clients.remove(&self.client);
         inner.swarm.leave(self.client, now);
         inner.answer(now);
+        self.exchange.stirred.notify_one();
     }
 }

@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Threads that serve those who come through the door: one reads files while another seals.
@@ -44,6 +45,8 @@ struct Index {
     images: Vec<Line>,
     /// Where the door is to be.
     listen: Option<String>,
+    /// Nothing is to be sent to all.
+    no_multicast: bool,
 }
 
 /// An image in the index.
@@ -62,6 +65,8 @@ pub struct Images {
     state: Mutex<State>,
     /// Held while it is opened or closed, which waits for those behind it: they must not need it.
     door: Mutex<Option<Door>>,
+    /// Whether images are cast to those who hear it.
+    multicasts: Arc<AtomicBool>,
 }
 
 struct State {
@@ -95,16 +100,18 @@ impl Images {
             read => serde_json::from_slice(&read?)?,
         };
         let mut chunks = Chunks::new(directory.to_owned());
+        let multicasts = Arc::new(AtomicBool::new(!index.no_multicast));
         let mut all = BTreeMap::new();
         for line in index.images {
             // One whose file was meddled with is gone.
-            if let Some(image) = restore(directory, &mut chunks, &line) {
+            if let Some(image) = restore(directory, &mut chunks, &multicasts, &line) {
                 all.insert((line.name, line.arch), Arc::new(image));
             }
         }
         let listen = index.listen;
         let state = Mutex::new(State { chunks, all, listen: listen.clone(), open: None });
-        let images = Images { directory: directory.to_owned(), state, door: Mutex::default() };
+        let (directory, door) = (directory.to_owned(), Mutex::default());
+        let images = Images { directory, state, door, multicasts };
         images.sweep();
         let images = Arc::new(images);
         if let Some(Ok(at)) = listen.map(|listen| listen.parse()) {
@@ -232,7 +239,8 @@ impl Images {
             pushed: image.pushed,
         };
         let images = state.all.values().map(line).collect();
-        let index = Index { images, listen: state.listen.clone() };
+        let no_multicast = !self.multicasts.load(Ordering::Relaxed);
+        let index = Index { images, listen: state.listen.clone(), no_multicast };
         let text = serde_json::to_vec(&index).map_err(io::Error::from).map_err(unkept)?;
         self.write(&self.directory.join("index"), &text)
     }
@@ -374,7 +382,12 @@ impl Images {
     }
 }
 
-fn restore(directory: &Path, chunks: &mut Chunks, line: &Line) -> Option<Image> {
+fn restore(
+    directory: &Path,
+    chunks: &mut Chunks,
+    multicasts: &Arc<AtomicBool>,
+    line: &Line,
+) -> Option<Image> {
     let recipe = fs::read(directory.join(format!("{}.recipe", line.digest))).ok()?;
     let recipe = Recipe { size: line.size, chunks: read(&recipe).collect() };
     let digest = digest_of(MODE, &recipe);
@@ -382,7 +395,7 @@ fn restore(directory: &Path, chunks: &mut Chunks, line: &Line) -> Option<Image> 
         return None;
     }
     let file = chunks.open(&digest).ok()?;
-    let exchange = Exchange::new(Plan::of(&recipe).count());
+    let exchange = Exchange::new(file.try_clone().ok()?, Plan::of(&recipe), multicasts.clone());
     let (name, arch, pushed) = (line.name.clone(), line.arch.clone(), line.pushed);
     Some(Image { name, arch, digest, recipe, file, pushed, exchange })
 }
@@ -446,14 +459,17 @@ impl Push {
         let recipe_file = self.images.recipe_file(&self.digest);
         let mut state = self.images.state();
         self.images.write(&recipe_file, &hashes)?;
+        let file = state.chunks.open(&self.digest)?;
+        let (plan, multicasts) = (Plan::of(&self.recipe), self.images.multicasts.clone());
+        let exchange = Exchange::new(file.try_clone()?, plan, multicasts);
         let image = Image {
             name: self.name.clone(),
             arch: self.arch.clone(),
             digest: self.digest,
             recipe: self.recipe.clone(),
-            file: state.chunks.open(&self.digest)?,
+            file,
             pushed: crate::manager::now(),
-            exchange: Exchange::new(Plan::of(&self.recipe).count()),
+            exchange,
         };
         // The image's hold on the file, beside this push's, which ends with it.
         state.chunks.keep(MODE, &self.recipe)?;

@@ -113,7 +113,7 @@ impl Dir for Archs {
 /// `images/NAME/ARCH`: what is open stays the image that it was.
 fn files(image: &Arc<Image>) -> Fixed {
     let (data, recipe, size) = (image.clone(), image.clone(), image.recipe.size);
-    let digest = format!("{} {size}\n", image.digest);
+    let (digest, exchange) = (format!("{} {size}\n", image.digest), image.exchange.clone());
     let hashes =
         move |_| Ok(Snapshot(recipe.recipe.chunks.iter().flat_map(|hash| hash.0).collect()));
     let files = vec![
@@ -121,6 +121,7 @@ fn files(image: &Arc<Image>) -> Fixed {
         ("recipe", File::new(0o444, hashes).entry()),
         ("digest", File::text(0o444, move || Ok(digest.clone())).entry()),
         ("sources", image.exchange.file().entry()),
+        ("group", File::text(0o444, move || Ok(exchange.group())).entry()),
     ];
     Fixed { inode: Inode::new(0o555), files }
 }

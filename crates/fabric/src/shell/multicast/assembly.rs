@@ -90,14 +90,7 @@ impl Assembly {
     /// Takes parts; false if none of them was missing.
     fn put(&mut self, offset: usize, bytes: &[u8]) -> bool {
         let Body::Parts(body, missing) = &mut self.body else { return false };
-        let mut is_used = false;
-        for (at, part) in (offset..).step_by(PART).zip(bytes.chunks(PART)) {
-            if missing.holds(at) {
-                body[at..at + part.len()].copy_from_slice(part);
-                missing.remove(at);
-                is_used = true;
-            }
-        }
+        let is_used = missing.fill(body, offset, bytes);
         if missing.is_none() {
             self.body = Body::Whole(Arc::new(std::mem::take(body)));
         }

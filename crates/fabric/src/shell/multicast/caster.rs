@@ -7,7 +7,7 @@ use super::replay::Replay;
 use super::seal::{Seal, Secret};
 use super::shelf::Shelf;
 use super::speaker::{Batch, Speaker};
-use super::wire::{CastId, Control, Header};
+use super::wire::{CastId, Control};
 use crate::error::Result;
 use crate::protocol::{NodeId, Outgoing, Payload, Time};
 use crate::shell::Traffic;
@@ -319,12 +319,8 @@ impl Caster {
 
     /// A datagram. False where it is none of ours, or of no use.
     pub fn datagram(&mut self, now: Time, datagram: &mut [u8]) -> bool {
-        let Some(header) = Header::read(datagram) else { return false };
-        let is_new = self.ear.heard.is_new(header.datagram);
-        let is_ours = |seal: &&Seal| is_new && seal.generation == header.id.generation;
-        let seal = self.ear.seal.as_ref().filter(is_ours);
-        let Some(part) = seal.and_then(|seal| seal.open(&header, datagram)) else { return false };
-        self.ear.heard.mark(header.datagram);
+        let Ear { seal: Some(seal), heard, .. } = &mut self.ear else { return false };
+        let Some((header, part)) = seal.open_new(heard, datagram) else { return false };
         let length = header.length as usize;
         let place = (header.offset as usize, part);
         let is_used = length == 0 || self.assembler.part(now, header.id, length, place);

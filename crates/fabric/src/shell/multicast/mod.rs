@@ -33,8 +33,12 @@
 //! **Who is believed.** Datagrams are sealed (`seal.rs`); what cannot be opened, or has come before
 //! (`replay.rs`), is counted and ignored. Messages over connections are believed as far as limits
 //! go; one that cannot be ends its connection. Bytes: `docs/wire/multicast.md`.
+//!
+//! **Without a shell.** Who has its own ways to say who listens, what was lost and how far they are,
+//! as who serves boot images has, uses the datagrams alone: [`Voice`] and [`Hearer`] (`cast.rs`).
 
 mod assembly;
+mod cast;
 mod caster;
 mod parts;
 mod replay;
@@ -46,6 +50,10 @@ mod sys;
 #[cfg(test)]
 mod tests;
 pub mod wire;
+
+pub use cast::{Hearer, PART, Part, Voice};
+pub use parts::Parts;
+pub use seal::{SECRET, Secret};
 
 use super::Traffic;
 use crate::error::Result;
@@ -120,8 +128,8 @@ impl Multicast {
     pub fn open(group: &Group, me: NodeId, traffic: Arc<Traffic>) -> Result<Multicast> {
         let is_root = me == group.root;
         let (socket, room) = match is_root {
-            true => (Socket::speak(group)?, 0),
-            false => Socket::listen(group)?,
+            true => (Socket::speak(group.address, group.interface)?, 0),
+            false => Socket::listen(group.address, group.interface, group.buffer)?,
         };
         Ok(Multicast {
             caster: Caster::new(me, group.root, (room, group.many), traffic.clone())?,

@@ -71,6 +71,24 @@ impl Parts {
         }
     }
 
+    /// Puts parts that begin at `offset` to their places in the body; false if none was missing.
+    pub fn fill(&mut self, body: &mut [u8], offset: usize, bytes: &[u8]) -> bool {
+        let mut is_used = false;
+        for (at, part) in (offset..).step_by(PART).zip(bytes.chunks(PART)) {
+            if self.holds(at) {
+                body[at..at + part.len()].copy_from_slice(part);
+                self.remove(at);
+                is_used = true;
+            }
+        }
+        is_used
+    }
+
+    /// How many are missing.
+    pub fn left(&self) -> usize {
+        self.left
+    }
+
     /// The bytes that are missing: runs of at most so many, each from a part's beginning to a
     /// part's end.
     pub fn runs(&self, most: usize) -> impl Iterator<Item = Range<usize>> {

@@ -4,6 +4,7 @@
 //! machine. So only members can read a datagram, only members can have sent it, and its tag is a
 //! checksum as well.
 
+use super::replay::Replay;
 use super::wire::{HEADER, Header, PART};
 use crate::error::{Error, Result};
 use rustls::crypto::cipher::{AeadKey, Iv};
@@ -93,6 +94,21 @@ impl Seal {
         to.extend_from_slice(part);
         let tag = self.key.encrypt_in_place(header.datagram, &head, &mut to[start..]);
         to.extend_from_slice(tag.expect("a part is short").as_ref());
+    }
+
+    /// Opens a datagram that is sealed with this key and has not come before.
+    pub fn open_new<'a>(
+        &self,
+        heard: &mut Replay,
+        datagram: &'a mut [u8],
+    ) -> Option<(Header, &'a [u8])> {
+        let header = Header::read(datagram)?;
+        if self.generation != header.id.generation || !heard.is_new(header.datagram) {
+            return None;
+        }
+        let part = self.open(&header, datagram)?;
+        heard.mark(header.datagram);
+        Some((header, part))
     }
 
     /// Reads what a datagram has sealed; none where it was not sealed with this key.

@@ -1,12 +1,11 @@
 //! The sockets of a group: the root's, that sends, and everybody else's, that listens.
 
-use super::Group;
 use super::sys;
 use super::wire::DATAGRAM;
 use crate::error::{Error, Result};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddrV4, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// What a datagram takes of a socket's buffer: a page, in which drivers put it, and what the kernel
@@ -22,41 +21,46 @@ pub struct Socket {
 
 impl Socket {
     /// The root's.
-    pub fn speak(group: &Group) -> Result<Socket> {
+    pub fn speak(group: SocketAddrV4, interface: Ipv4Addr) -> Result<Socket> {
         let open = || {
-            let socket = UdpSocket::bind(SocketAddrV4::new(group.interface, 0))?;
+            let socket = UdpSocket::bind(SocketAddrV4::new(interface, 0))?;
             socket.set_nonblocking(true)?;
-            sockopt::set_ip_multicast_if(&socket, &group.interface)?;
+            sockopt::set_ip_multicast_if(&socket, &interface)?;
             // Members of this machine are to hear it as well.
             socket.set_multicast_loop_v4(true)?;
-            socket.connect(group.address)?;
+            socket.connect(group)?;
             let size = libc::c_int::try_from(DATAGRAM).expect("it is short");
             let is_segmented = sys::set_segment(socket.as_fd(), size).is_ok();
             Ok(Socket { socket, is_segmented })
         };
-        open().map_err(|error: io::Error| group.error("speaking to", error))
+        open().map_err(|error: io::Error| failed("speaking to", group, interface, error))
     }
 
-    /// A listener's, and the datagrams that it has room for. Others may listen beside it.
-    pub fn listen(group: &Group) -> Result<(Socket, u32)> {
+    /// A listener's, asked to hold so many bytes, and the datagrams that it has room for. Others may
+    /// listen beside it.
+    pub fn listen(
+        group: SocketAddrV4,
+        interface: Ipv4Addr,
+        buffer: usize,
+    ) -> Result<(Socket, u32)> {
         let open = || {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let (family, kind) = (AddressFamily::INET, SocketType::DGRAM);
             let socket = rustix::net::socket_with(family, kind, flags, None)?;
             sockopt::set_socket_reuseaddr(&socket, true)?;
             // More than the system's limit takes a privilege.
-            if sockopt::set_socket_recv_buffer_size_force(&socket, group.buffer).is_err() {
-                sockopt::set_socket_recv_buffer_size(&socket, group.buffer)?;
+            if sockopt::set_socket_recv_buffer_size_force(&socket, buffer).is_err() {
+                sockopt::set_socket_recv_buffer_size(&socket, buffer)?;
             }
             let room = sockopt::socket_recv_buffer_size(&socket)? / EACH;
-            rustix::net::bind(&socket, &group.address)?;
-            sockopt::set_ip_add_membership(&socket, group.address.ip(), &group.interface)?;
+            rustix::net::bind(&socket, &group)?;
+            sockopt::set_ip_add_membership(&socket, group.ip(), &interface)?;
             // Without it each datagram costs a call.
             let _ = sys::set_receive_offload(socket.as_fd());
             let socket = Socket { socket: UdpSocket::from(socket), is_segmented: false };
             Ok((socket, u32::try_from(room).unwrap_or(u32::MAX)))
         };
-        open().map_err(|error: io::Error| group.error("listening to", error))
+        open().map_err(|error: io::Error| failed("listening to", group, interface, error))
     }
 
     /// Sends datagrams: how many bytes of them. It does not wait.
@@ -95,8 +99,6 @@ impl Socket {
     }
 }
 
-impl Group {
-    fn error(&self, doing: &str, error: io::Error) -> Error {
-        Error::io(format!("{doing} group {} on {}", self.address, self.interface), error)
-    }
+fn failed(doing: &str, group: SocketAddrV4, interface: Ipv4Addr, error: io::Error) -> Error {
+    Error::io(format!("{doing} group {group} on {interface}"), error)
 }
