@@ -115,7 +115,8 @@ fn who_fetches_over_the_network_gives_to_others_and_the_server_gives_each_chunk_
     let bytes = image(24, 3);
     cluster.file("image", 0o644, &bytes);
     cluster.muster(&["image", "push", "boot", "image"]).run().ok();
-    cluster.muster(&["image", "serve", "--listen", "127.0.0.1:0"]).run().ok();
+    let serve = ["image", "serve", "--listen", "127.0.0.1:0", "--no-multicast"];
+    cluster.muster(&serve).run().ok();
     let door = status(&cluster)["door"].as_str().unwrap().replace("tls!", "").replace('!', ":");
     let key = cluster.directory().join("images/key");
     let more = ["--from", &door, "--key", key.to_str().unwrap(), "--term", "2s"];
@@ -136,7 +137,8 @@ fn who_fetches_over_the_network_gives_to_others_and_the_server_gives_each_chunk_
     // The door opens again with the next manager, at the same port and with the same key.
     cluster.kill("manager");
     cluster.await_nodes(1);
-    fetch(&cluster, "boot", "again", &more).wait().ok();
+    let told = told(&fetch(&cluster, "boot", "again", &more));
+    assert_eq!((&told["from_server"], &told["from_multicast"]), (&25.into(), &0.into()), "{told}");
     same(&cluster, "again", &bytes);
     // Another's key opens nothing.
     let config = cluster.work().join("config");

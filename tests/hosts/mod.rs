@@ -115,7 +115,12 @@ impl Hosts {
 
     /// The beginning of any command at the head, in its directory and environment.
     pub fn at_head(&self) -> Command {
-        let mut command = self.head.enter();
+        self.at(None)
+    }
+
+    /// The same at any host that has the head's files.
+    pub fn at(&self, host: Option<usize>) -> Command {
+        let mut command = self.host(host).enter();
         command.args(["env", "--default-signal", "-C"]).arg(self.work());
         command.arg(format!("MUSTER_RUNTIME={}", self.runtime().display()));
         command.arg(format!("MUSTER_CONFIG={}", self.home.join("config").display()));

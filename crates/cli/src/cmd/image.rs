@@ -90,6 +90,9 @@ enum Order {
         /// Where: HOST:PORT, with port 0 for any
         #[arg(long, value_name = "ADDRESS", required_unless_present = "stop")]
         listen: Option<String>,
+        /// Images go from machine to machine only, not to all at once by UDP multicast
+        #[arg(long, requires = "listen")]
+        no_multicast: bool,
         /// Serve them no longer
         #[arg(long, conflicts_with = "listen")]
         stop: bool,
@@ -129,7 +132,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             let line = format!("remove {name}{arch}\n");
             connect(context)?.write("images/ctl", line).map_err(refused)?;
         }
-        Order::Serve { listen, .. } => serve(&connect(context)?, listen.as_deref())?,
+        Order::Serve { listen, no_multicast, .. } => {
+            serve(&connect(context)?, listen.as_deref(), *no_multicast)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -237,12 +242,13 @@ fn list(client: &Client, context: &Context, json: bool) -> Result<()> {
     Ok(())
 }
 
-fn serve(client: &Client, listen: Option<&str>) -> Result<()> {
+fn serve(client: &Client, listen: Option<&str>, no_multicast: bool) -> Result<()> {
     let Some(listen) = listen else {
         return client.write("images/ctl", "close\n").map_err(refused);
     };
     let at = network(listen).map_err(|error| super::Usage(format!("--listen: {error}")))?;
-    client.write("images/ctl", format!("listen {at}\n")).map_err(refused)?;
+    let more = if no_multicast { " no-multicast" } else { "" };
+    client.write("images/ctl", format!("listen {at}{more}\n")).map_err(refused)?;
     let status = client.read("images/status").map_err(refused)?;
     let status: Value = serde_json::from_slice(&status).context("the manager's list of images")?;
     let text = |name: &str| status[name].as_str().unwrap_or_default().to_owned();

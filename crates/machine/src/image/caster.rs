@@ -74,6 +74,8 @@ pub(super) enum Step {
     Wait,
     /// Nobody listens.
     End,
+    /// Nothing is to be cast any more.
+    Mute,
 }
 
 /// Begins; false if that cannot be.
@@ -107,6 +109,31 @@ fn run(exchange: &Exchange, mut voice: Voice) {
             }
             Step::Wait => {}
             Step::End => return,
+            Step::Mute => return exchange.mute(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_read_as_it_is_told_and_nothing_else_is_one() {
+        let group = Group::new().unwrap();
+        let text = format!("{group}\n");
+        let read: Group = text.parse().ok().unwrap();
+        assert_eq!((read.address, &read.secret), (group.address, &group.secret));
+        let digits = text.trim_end().split_once(' ').unwrap().1;
+        for bad in [
+            "",
+            "239.255.1.2:77",
+            &format!("10.0.0.1:77 {digits}"),
+            &format!("239.255.1.2:77 {}", &digits[2..]),
+            &format!("239.255.1.2:77 {}xx", &digits[2..]),
+            &format!("239.255.1.2:77 {}\u{e9}", &digits[2..]),
+        ] {
+            assert!(bad.parse::<Group>().is_err(), "{bad}");
         }
     }
 }

@@ -215,6 +215,8 @@ struct Session {
     directory: Fid,
     data: Fid,
     sources: Fid,
+    /// What the file said.
+    group: String,
 }
 
 /// What a source did not do.
@@ -483,15 +485,22 @@ fn session(
     held: &Held,
     address: Option<&str>,
 ) -> muster_ninep::error::Result<Session> {
-    let data = open(directory, "data", OpenFlags::default())?;
-    let sources = open(directory, "sources", OpenFlags(OpenFlags::RDWR))?;
+    // Beside the rest: what is asked for later waits behind chunks.
+    let group = || String::from_utf8(read_all(directory, "group").unwrap_or_default());
+    let (data, sources, group) = std::thread::scope(|scope| {
+        let group = scope.spawn(group);
+        let data = open(directory, "data", OpenFlags::default())?;
+        let sources = open(directory, "sources", OpenFlags(OpenFlags::RDWR))?;
+        let group = group.join().expect("it does not panic").unwrap_or_default();
+        muster_ninep::error::Result::Ok((data, sources, group))
+    })?;
     let here = plan.all().filter(|(_, piece)| held.has(&piece.hash));
     let mut lines = format!("have {}\n", write_ranges(here.map(|(chunk, _)| chunk)));
     if let Some(address) = address {
         lines += &format!("serve {address}\n");
     }
     sources.write_at(0, lines.as_bytes())?;
-    Ok(Session { client: client.clone(), directory: directory.clone(), data, sources })
+    Ok(Session { client: client.clone(), directory: directory.clone(), data, sources, group })
 }
 
 impl Session {

@@ -93,9 +93,10 @@ impl Exchange {
     /// The group, its port and its key, a line; nothing where nothing is cast.
     pub fn group(&self) -> String {
         let mut inner = self.lock();
-        if inner.group.is_none() && self.multicasts.load(Ordering::Relaxed) {
-            inner.group = Group::new();
+        if !self.multicasts.load(Ordering::Relaxed) {
+            return String::new();
         }
+        inner.group = inner.group.take().or_else(Group::new);
         inner.group.as_ref().map_or(String::new(), |group| format!("{group}\n"))
     }
 
@@ -103,6 +104,9 @@ impl Exchange {
     pub(super) fn step(&self, probe: Instant, limit: Duration) -> Step {
         let (mut inner, until) = (self.lock(), Instant::now() + limit);
         loop {
+            if !self.multicasts.load(Ordering::Relaxed) {
+                return Step::Mute;
+            }
             inner.answer(self.now());
             if let Some((chunk, rate)) = inner.swarm.cast() {
                 return Step::Cast(chunk, rate);

@@ -24,6 +24,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+/// What is said, or kept, behind the door's address where nothing is to be sent to all.
+pub(super) const NO_MULTICAST: &str = "no-multicast";
+
 /// Threads that serve those who come through the door: one reads files while another seals.
 const THREADS: usize = 2;
 
@@ -43,10 +46,8 @@ pub struct Image {
 #[serde(default)]
 struct Index {
     images: Vec<Line>,
-    /// Where the door is to be.
+    /// Where the door is to be, and, behind it, [`NO_MULTICAST`] where nothing is cast.
     listen: Option<String>,
-    /// Nothing is to be sent to all.
-    no_multicast: bool,
 }
 
 /// An image in the index.
@@ -100,7 +101,7 @@ impl Images {
             read => serde_json::from_slice(&read?)?,
         };
         let mut chunks = Chunks::new(directory.to_owned());
-        let multicasts = Arc::new(AtomicBool::new(!index.no_multicast));
+        let multicasts = Arc::new(AtomicBool::new(true));
         let mut all = BTreeMap::new();
         for line in index.images {
             // One whose file was meddled with is gone.
@@ -114,9 +115,13 @@ impl Images {
         let images = Images { directory, state, door, multicasts };
         images.sweep();
         let images = Arc::new(images);
-        if let Some(Ok(at)) = listen.map(|listen| listen.parse()) {
+        let listen = listen.unwrap_or_default();
+        let (at, word) = listen.split_once(' ').unwrap_or((&listen, ""));
+        let multicasts = word != NO_MULTICAST;
+        images.multicasts.store(multicasts, Ordering::Relaxed);
+        if let Ok(at) = at.parse() {
             // Where somebody else has the port now, the door is shut until it is asked for again.
-            let _ = images.listen(&at);
+            let _ = images.listen(&at, multicasts);
         }
         Ok(images)
     }
@@ -239,8 +244,7 @@ impl Images {
             pushed: image.pushed,
         };
         let images = state.all.values().map(line).collect();
-        let no_multicast = !self.multicasts.load(Ordering::Relaxed);
-        let index = Index { images, listen: state.listen.clone(), no_multicast };
+        let index = Index { images, listen: state.listen.clone() };
         let text = serde_json::to_vec(&index).map_err(io::Error::from).map_err(unkept)?;
         self.write(&self.directory.join("index"), &text)
     }
@@ -259,7 +263,7 @@ impl Images {
 
     /// Opens the door, for whoever has the image key, and for the managers to come. Where that
     /// fails, the one that is open stays so.
-    pub(super) fn listen(self: &Arc<Images>, at: &Address) -> Result<()> {
+    pub(super) fn listen(self: &Arc<Images>, at: &Address, multicasts: bool) -> Result<()> {
         let Address::Tls(host, port) = at else {
             let text = format!("{at} is no address for images: write HOST:PORT  [E172]");
             return fail(Errno::INVAL, text);
@@ -284,7 +288,7 @@ impl Images {
         };
         let opened = opened.map_err(not_served).and_then(|opened| {
             let Address::Tls(_, port) = *opened.address() else { unreachable!("it is TLS's") };
-            self.note_listen(Address::Tls(host.clone(), port).to_string())?;
+            self.note_listen(Address::Tls(host.clone(), port).to_string(), multicasts)?;
             Ok(opened)
         });
         let failed = match opened {
@@ -305,15 +309,19 @@ impl Images {
     }
 
     /// Where the door is to be, for the managers to come.
-    fn note_listen(&self, at: String) -> Result<()> {
+    fn note_listen(&self, mut at: String, multicasts: bool) -> Result<()> {
+        if !multicasts {
+            at += &format!(" {NO_MULTICAST}");
+        }
         let mut state = self.state();
         if state.listen.as_ref() == Some(&at) {
             return Ok(());
         }
         let before = state.listen.replace(at);
         let written = self.write_index(&state);
-        if written.is_err() {
-            state.listen = before;
+        match written {
+            Ok(()) => self.multicasts.store(multicasts, Ordering::Relaxed),
+            Err(_) => state.listen = before,
         }
         written
     }
@@ -549,14 +557,14 @@ mod tests {
         let scratch = Scratch::new("door");
         let images = Images::open(&scratch).unwrap();
         let at = "tls!127.0.0.1!0".parse().unwrap();
-        images.listen(&at).unwrap();
+        images.listen(&at, true).unwrap();
         let shown = |images: &Images| images.status()["door"].clone();
         let first = shown(&images);
         fill(&scratch);
-        images.listen(&at).unwrap_err();
+        images.listen(&at, true).unwrap_err();
         assert_eq!(shown(&images), first);
         // Where it is already there is nothing to write.
-        images.listen(&first.as_str().unwrap().parse().unwrap()).unwrap();
+        images.listen(&first.as_str().unwrap().parse().unwrap(), true).unwrap();
         assert_eq!(shown(&images), first);
         let said = images.close().unwrap_err();
         assert!(said.text.starts_with("the door is shut, but"), "{said}");

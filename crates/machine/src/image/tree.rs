@@ -1,6 +1,6 @@
 //! The files of images, below `images/` (`docs/files.md`, section 2).
 
-use super::store::{Image, Images, Push};
+use super::store::{Image, Images, NO_MULTICAST, Push};
 use crate::chunk::{HASH, Recipe, count, read};
 use crate::files::control::{self, Commands};
 use crate::files::lane::Lane;
@@ -147,9 +147,9 @@ impl Commands for Ctl {
         match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["remove", name] => self.0.remove(name, None),
             ["remove", name, arch] => self.0.remove(name, Some(arch)),
-            ["listen", at] => {
+            ["listen", at, ref rest @ ..] if rest.is_empty() || *rest == [NO_MULTICAST] => {
                 let at = at.parse().map_err(|error| invalid(format!("{error}  [E172]")))?;
-                self.0.listen(&at)
+                self.0.listen(&at, rest.is_empty())
             }
             ["close"] => self.0.close(),
             _ => Err(invalid(format!("'{line}' is no command here; docs/files.md lists them"))),

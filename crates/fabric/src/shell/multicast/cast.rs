@@ -170,3 +170,50 @@ impl Hearer {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell::multicast::Parts;
+
+    const ADDRESS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(239, 255, 77, 3), 7077);
+
+    /// What comes until a probe does: bodies as far as they are there, and the probe's number.
+    fn heard(hearer: &mut Hearer, length: usize) -> (Vec<u8>, Parts, Option<u64>) {
+        let (mut body, mut missing, mut probe) = (vec![0; length], Parts::all(length), None);
+        let until = Instant::now() + Duration::from_secs(30);
+        while probe.is_none() && Instant::now() < until {
+            let each = |part: Part<'_>| match part.length {
+                0 => probe = Some(part.number),
+                _ => drop(missing.fill(&mut body, part.offset, part.bytes)),
+            };
+            hearer.hear(Duration::from_millis(100), each).expect("a socket");
+        }
+        (body, missing, probe)
+    }
+
+    #[test]
+    fn a_voice_is_heard_by_all_who_have_its_key_and_by_nobody_else() {
+        let secrets = [0; 2].map(|_| Secret::new().expect("random numbers"));
+        let speak = |secret| Voice::open(ADDRESS, Ipv4Addr::LOCALHOST, secret).expect("a socket");
+        let listen = |secret| Hearer::open(ADDRESS, Ipv4Addr::LOCALHOST, secret).expect("another");
+        let mut voices = secrets.each_ref().map(speak);
+        let mut hearers = [0, 0, 1].map(|key: usize| (key, listen(&secrets[key])));
+        // Short enough for a socket that was granted no more than usual.
+        let bodies = [1, 2].map(|seed: usize| {
+            (0..20 * PART + 77).map(|at| (at * seed % 251) as u8).collect::<Vec<u8>>()
+        });
+        for ((voice, body), number) in voices.iter_mut().zip(&bodies).zip(1..) {
+            voice.send(number, body, 1e9).expect("the key is new");
+            voice.probe(number + 10);
+        }
+        for (key, hearer) in &mut hearers {
+            let (body, missing, probe) = heard(hearer, bodies[*key].len());
+            assert!(missing.is_none() && body == bodies[*key], "{missing:?}");
+            assert_eq!(probe, Some(*key as u64 + 11));
+        }
+        // What is worn out seals nothing more.
+        voices[0].next = voices[0].seal.most();
+        voices[0].send(3, b"x", 1e9).unwrap_err();
+    }
+}

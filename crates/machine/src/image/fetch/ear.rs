@@ -71,11 +71,18 @@ enum Passed {
 
 /// Listens as long as there is something to come, in every session with the server.
 pub(super) fn listen(shared: &Arc<Shared>) {
-    let Some(own) = interface(shared) else { return };
+    let (Some(own), mut last) = (interface(shared), None) else { return };
     while !is_over(shared) {
-        let session = shared.link.lock().expect("no holder panics").session.clone();
-        let group = read_all(&session.directory, "group").ok();
-        let group = group.and_then(|text| String::from_utf8(text).ok()?.parse::<Group>().ok());
+        let (number, session) = {
+            let link = shared.link.lock().expect("no holder panics");
+            (link.number, link.session.clone())
+        };
+        let read = || read_all(&session.directory, "group").map(String::from_utf8);
+        let group = match last.replace(number) {
+            Some(last) if last == number => read().ok().and_then(Result::ok),
+            _ => Some(session.group.clone()),
+        };
+        let group = group.and_then(|text| text.parse::<Group>().ok());
         if session.has_ended() {
             // The other threads see to that.
             std::thread::sleep(AGAIN);

@@ -8,14 +8,15 @@
 //!
 //! Nothing slows a multicast down by itself. There is a *window*: the caster is never more than
 //! [`IMAGE_CASTS`] chunks ahead of what the listeners have told. And there is a *rate*: where half of
-//! the listeners lost more than a little of a chunk, the next ones are cast as fast as that one came.
+//! the listeners lost more than a little of a chunk, the next ones are cast as fast as that one came,
+//! and then a bit faster each.
 //!
 //! Nobody holds the others up for long: who is silent for [`IMAGE_STALL`], or has made them wait for
 //! so long in all while most were faster, or loses much of every chunk, listens no more.
 
 use super::{Chunk, Client, Swarm};
 use muster_base::limits::{IMAGE_CASTS, IMAGE_STALL};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Bytes a second at first and at most, and at least. A gigabit: a line that is slower loses some
@@ -23,6 +24,14 @@ use std::time::Duration;
 const FIRST: f64 = 125e6;
 const MOST: f64 = 2e9;
 const LEAST: f64 = 100e3;
+
+/// How much faster a chunk is cast for each that came whole before: a tenth of the rate is ten times
+/// as much after thirty, and what is a little too fast loses something every dozen.
+const FASTER: f64 = 0.005;
+
+/// What part of a chunk counts as lost at most: where queues are full a whole chunk may be, and says
+/// nothing of how fast is too fast.
+const LOST_MAX: f64 = 0.9;
 
 /// What part of a chunk may be lost for other reasons than that it came too fast.
 const STRAY: f64 = 0.03;
@@ -39,9 +48,10 @@ const LOSSES: usize = 2 * IMAGE_CASTS;
 pub(super) struct Casts {
     listeners: BTreeMap<Client, Listener>,
     /// The oldest first.
-    flying: VecDeque<Cast>,
-    /// Bytes a second.
+    flying: Vec<Cast>,
+    /// Bytes a second, and the chunks that have come whole since that was too much.
     rate: f64,
+    whole: u32,
     /// When it was looked last who is late.
     looked: Duration,
 }
@@ -70,8 +80,8 @@ struct Cast {
 
 impl Default for Casts {
     fn default() -> Casts {
-        let (listeners, flying) = (BTreeMap::new(), VecDeque::new());
-        Casts { listeners, flying, rate: FIRST, looked: Duration::ZERO }
+        let (listeners, flying) = (BTreeMap::new(), Vec::new());
+        Casts { listeners, flying, rate: FIRST, whole: 0, looked: Duration::ZERO }
     }
 }
 
@@ -104,20 +114,20 @@ impl Casts {
     /// Forgets casts of which all have told; true if there are such.
     fn settle(&mut self) -> bool {
         let before = self.flying.len();
-        let rate = &mut self.rate;
-        self.flying.retain_mut(|cast| {
-            let is_over = cast.sent.is_some() && cast.of.is_empty();
-            if is_over && !cast.lost.is_empty() {
-                cast.lost.sort_by(f64::total_cmp);
-                // The better half decides: the others can do without.
-                let lost = cast.lost[(cast.lost.len() - 1) / 2];
-                *rate = match lost > STRAY {
-                    true => rate.min(cast.rate * (1.0 - lost) * 0.95).max(LEAST),
-                    false => (*rate * 1.1).min(MOST),
-                };
+        let is_over = |cast: &mut Cast| cast.sent.is_some() && cast.of.is_empty();
+        let over: Vec<Cast> = self.flying.extract_if(.., is_over).collect();
+        for Cast { mut lost, rate, .. } in over.into_iter().filter(|cast| !cast.lost.is_empty()) {
+            lost.sort_by(f64::total_cmp);
+            // The better half decides: the others can do without.
+            let lost = lost[(lost.len() - 1) / 2].min(LOST_MAX);
+            if lost > STRAY {
+                self.rate = self.rate.min(rate * (1.0 - lost) * 0.95).max(LEAST);
+                self.whole = 0;
+            } else {
+                self.whole += 1;
+                self.rate = MOST.min(self.rate * (1.0 + FASTER * f64::from(self.whole)));
             }
-            !is_over
-        });
+        }
         self.flying.len() < before
     }
 
@@ -126,7 +136,7 @@ impl Casts {
         let passed = now.saturating_sub(std::mem::replace(&mut self.looked, now));
         let is_full = self.flying.len() >= IMAGE_CASTS;
         let all_sent = self.flying.iter().all(|cast| cast.sent.is_some());
-        if let Some((cast, sent)) = self.flying.front().and_then(|cast| Some((cast, cast.sent?)))
+        if let Some((cast, sent)) = self.flying.first().and_then(|cast| Some((cast, cast.sent?)))
             && (is_full || all_sent)
         {
             let are_few = 2 * cast.of.len() <= self.listeners.len();
@@ -201,7 +211,7 @@ impl Swarm {
         let awaits = |client: &&Client| self.members[client].awaits(chunk);
         let of = self.casts.listeners.keys().filter(awaits).copied().collect();
         let rate = self.casts.rate;
-        self.casts.flying.push_back(Cast { chunk, of, lost: Vec::new(), rate, sent: None });
+        self.casts.flying.push(Cast { chunk, of, lost: Vec::new(), rate, sent: None });
         Some((chunk, rate))
     }
 
