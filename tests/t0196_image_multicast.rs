@@ -1,6 +1,6 @@
 //! Boot images that several fetch at once come to all of them by UDP multicast, as far as they hear
-//! it; whoever hears none of it, or loses some, comes late, stands still, or whose server dies, gets
-//! all the same. Machines are namespaces behind links of 40 Mbit/s, so fetches meet.
+//! it; whoever hears none of it, or loses some, comes late, stands still, or whose server dies,
+//! gets all the same. Machines are namespaces behind links of 40 Mbit/s, so fetches meet.
 
 mod cluster;
 mod hosts;

@@ -14,9 +14,9 @@
 //! take which chunk ([`sources`]); the answer is the server itself or another client, for each
 //! client serves what it holds while it fetches and for its *term* after that ([`fetch`]). Who is
 //! named to whom is [`swarm`]'s to say. Where several fetch at the same time and hear multicast the
-//! server sends each chunk once, to all of them (`caster.rs`, `fetch/ear.rs`). Other chunks come by 9P reads of `data` at the server, and of the
-//! file with the image's digest as its name at a helper ([`held`]); each is compared with its
-//! hash before it is written or passed on.
+//! server sends each chunk once, to all of them (`caster.rs`, `fetch/ear.rs`). Other chunks come by
+//! 9P reads of `data` at the server, and of the file with the image's digest as its name at a
+//! helper ([`held`]); each is compared with its hash before it is written or passed on.
 //!
 //! Machines that boot are no members of the cluster. They have one key in common, the cluster's
 //! *image key*, which opens the images and nothing else; with it they reach the manager's second

@@ -12,7 +12,7 @@
 //! | `listen IP` | I listen to the [`group`](Exchange::group), at my interface with this address |
 //! | `hear` | I hear it, so cast to me |
 //! | `heard 12` | chunk 12 was cast, and is here, and right |
-//! | `missed 12 30` | chunk 12 was cast, and 30 of its parts did not come; or it is not right, for 0 |
+//! | `missed 12 30` | chunk 12 was cast, and 30 of its parts did not come; 0: it is not right |
 //! | `deaf` | cast nothing to me any more |
 //!
 //! | answer | says |
@@ -22,8 +22,8 @@
 //! | nothing | you have all |
 //!
 //! A read waits until there is an answer. Several may be under way at once. Who waits long says
-//! `have` of nothing from time to time: then the exchange looks whose grants are too old. Of what is
-//! cast there are no answers: it comes to all who said that they hear.
+//! `have` of nothing from time to time: then the exchange looks whose grants are too old. Of what
+//! is cast there are no answers: it comes to all who said that they hear.
 
 use super::Plan;
 use super::caster::{self, Group, Step};
@@ -324,10 +324,10 @@ impl Handle for Session {
         let mut inner = self.exchange.lock();
         let mut done = Ok(());
         for line in lines.lines() {
-            done = done.and(match line.strip_prefix("listen ").map(str::parse) {
-                Some(Ok(at)) => Ok(self.exchange.listens(&mut inner, self.client, at)),
-                _ => inner.obey(self.client, line, now),
-            });
+            match line.strip_prefix("listen ").map(str::parse) {
+                Some(Ok(at)) => self.exchange.listens(&mut inner, self.client, at),
+                _ => done = done.and(inner.obey(self.client, line, now)),
+            }
         }
         inner.answer(now);
         self.exchange.stirred.notify_one();

@@ -14,9 +14,9 @@
 //!   So each chunk leaves it about once.
 //! * A client takes from helpers what is rarest, so that everybody has something to give.
 //! * A client has [`IMAGE_SOURCES`] helpers at most, since connections cost.
-//! * What at least two lack who [hear](Swarm::hears) multicast the server [casts](Swarm::cast), once
-//!   for all of them. They take nothing from anybody meanwhile, but what a cast lost on its way to
-//!   them ([`casts`]): a link down is full of one or of the other.
+//! * What at least two lack who [hear](Swarm::hears) multicast the server [casts](Swarm::cast),
+//!   once for all of them. They take nothing from anybody meanwhile, but what a cast lost on its
+//!   way to them ([`casts`]): a link down is full of one or of the other.
 //!
 //! Who may die when:
 //!
@@ -400,8 +400,8 @@ impl Swarm {
     }
 
     /// The rarest chunk that a source has and a client lacks, with its copies. Clients begin to
-    /// look at different places. What the server is to cast it gives to nobody else: who cannot hear
-    /// it takes it from those who have.
+    /// look at different places. What the server is to cast it gives to nobody else: who cannot
+    /// hear it takes it from those who have.
     fn pick(&self, client: Client, source: Option<&Member>) -> Option<(u32, Chunk)> {
         let member = &self.members[&client];
         let (lacks, is_cast_to) = (&member.spoken_for, self.is_cast_to(member));

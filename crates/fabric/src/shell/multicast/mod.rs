@@ -34,8 +34,9 @@
 //! (`replay.rs`), is counted and ignored. Messages over connections are believed as far as limits
 //! go; one that cannot be ends its connection. Bytes: `docs/wire/multicast.md`.
 //!
-//! **Without a shell.** Who has its own ways to say who listens, what was lost and how far they are,
-//! as who serves boot images has, uses the datagrams alone: [`Voice`] and [`Hearer`] (`cast.rs`).
+//! **Without a shell.** Who has its own ways to say who listens, what was lost and how far they
+//! are, as who serves boot images has, uses the datagrams alone: [`Voice`] and [`Hearer`]
+//! (`cast.rs`).
 
 mod assembly;
 mod cast;

@@ -36,8 +36,8 @@ impl Socket {
         open().map_err(|error: io::Error| failed("speaking to", group, interface, error))
     }
 
-    /// A listener's, asked to hold so many bytes, and the datagrams that it has room for. Others may
-    /// listen beside it.
+    /// A listener's, asked to hold so many bytes, and the datagrams that it has room for. Others
+    /// may listen beside it.
     pub fn listen(
         group: SocketAddrV4,
         interface: Ipv4Addr,

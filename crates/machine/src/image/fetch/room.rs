@@ -69,8 +69,8 @@ impl Room {
     }
 }
 
-/// Reads a chunk in pieces, all asked for at once; each has to come in time. Of a chunk that most has
-/// come of it reads the rest.
+/// Reads a chunk in pieces, all asked for at once; each has to come in time. Of a chunk that most
+/// has come of it reads the rest.
 pub(super) fn read_chunk(from: &Fid, piece: Piece, room: &Room, come: Option<Come>) -> Result<()> {
     let part = PIECE.min(from.max_data() as usize);
     let all = || {

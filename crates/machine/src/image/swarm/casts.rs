@@ -1,18 +1,18 @@
 //! What the server casts: which chunk goes by multicast to all who hear it, how fast, and who is
 //! waited for.
 //!
-//! Whoever listens tells of each chunk that has passed by, in order: it has [come](Swarm::heard), or
-//! so much of it was [missed](Swarm::missed). What it misses a little of it takes from the swarm at
-//! once; what it misses more of is cast again if another lacks it, too. Most wanted goes first, so
-//! who comes in the middle hears the rest, and then the beginning with all who came later.
+//! Whoever listens tells of each chunk that has passed by, in order: it has [come](Swarm::heard),
+//! or so much of it was [missed](Swarm::missed). What it misses a little of it takes from the swarm
+//! at once; what it misses more of is cast again if another lacks it, too. Most wanted goes first,
+//! so who comes in the middle hears the rest, and then the beginning with all who came later.
 //!
 //! Nothing slows a multicast down by itself. There is a *window*: the caster is never more than
-//! [`IMAGE_CASTS`] chunks ahead of what the listeners have told. And there is a *rate*: where half of
-//! the listeners lost more than a little of a chunk, the next ones are cast as fast as that one came,
-//! and then a bit faster each.
+//! [`IMAGE_CASTS`] chunks ahead of what the listeners have told. And there is a *rate*: where half
+//! of the listeners lost more than a little of a chunk, the next ones are cast as fast as that one
+//! came, and then a bit faster each.
 //!
-//! Nobody holds the others up for long: who is silent for [`IMAGE_STALL`], or has made them wait for
-//! so long in all while most were faster, or loses much of every chunk, listens no more.
+//! Nobody holds the others up for long: who is silent for [`IMAGE_STALL`], or has made them wait
+//! for so long in all while most were faster, or loses much of every chunk, listens no more.
 
 use super::{Chunk, Client, Swarm};
 use muster_base::limits::{IMAGE_CASTS, IMAGE_STALL};
@@ -25,12 +25,12 @@ const FIRST: f64 = 125e6;
 const MOST: f64 = 2e9;
 const LEAST: f64 = 100e3;
 
-/// How much faster a chunk is cast for each that came whole before: a tenth of the rate is ten times
-/// as much after thirty, and what is a little too fast loses something every dozen.
+/// How much faster a chunk is cast for each that came whole before: a tenth of the rate is ten
+/// times as much after thirty, and what is a little too fast loses something every dozen.
 const FASTER: f64 = 0.005;
 
-/// What part of a chunk counts as lost at most: where queues are full a whole chunk may be, and says
-/// nothing of how fast is too fast.
+/// What part of a chunk counts as lost at most: where queues are full a whole chunk may be, and
+/// says nothing of how fast is too fast.
 const LOST_MAX: f64 = 0.9;
 
 /// What part of a chunk may be lost for other reasons than that it came too fast.
@@ -292,8 +292,8 @@ impl Swarm {
         self.rest(client);
     }
 
-    /// Has listeners take from the swarm to whom nothing is cast any more, and others from the server
-    /// what is not cast any more.
+    /// Has listeners take from the swarm to whom nothing is cast any more, and others from the
+    /// server what is not cast any more.
     pub(super) fn revisit(&mut self, now: Duration) {
         if !std::mem::take(&mut self.is_stale) {
             return;
