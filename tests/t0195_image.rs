@@ -238,6 +238,15 @@ fn a_helper_that_lies_is_found_out_and_not_named_again() {
     cluster.down();
 }
 
+/// Says that it is over, however that came.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn who_has_the_key_and_casts_what_is_wrong_is_believed_by_nobody_and_nobody_else_is_accused() {
     let cluster = Cluster::up("t0195cast", 1);
@@ -266,6 +275,7 @@ fn who_has_the_key_and_casts_what_is_wrong_is_believed_by_nobody_and_nobody_else
                 }
             }
         });
+        let _over = Over(&is_over);
         let all: Vec<Running> =
             (0..3).map(|at| fetch(&cluster, "boot", &format!("out{at}"), &more)).collect();
         for (at, one) in all.iter().enumerate() {
@@ -277,7 +287,6 @@ fn who_has_the_key_and_casts_what_is_wrong_is_believed_by_nobody_and_nobody_else
                 "{told}"
             );
         }
-        is_over.store(true, Ordering::Relaxed);
         all.into_iter().for_each(|one| drop(one.wait().ok()));
     });
     no_parts(&cluster);
