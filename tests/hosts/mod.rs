@@ -6,7 +6,7 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
-use crate::cluster::{Call, MUSTER, call, control_groups, until};
+use crate::cluster::{Call, DEADLINE, MUSTER, call, control_groups, until};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -121,7 +121,8 @@ impl Hosts {
     /// The same at any host that has the head's files.
     pub fn at(&self, host: Option<usize>) -> Command {
         let mut command = self.host(host).enter();
-        command.args(["env", "--default-signal", "-C"]).arg(self.work());
+        // Slurm hands the environment on, and hosts have a /tmp of their own.
+        command.args(["env", "-u", "TMPDIR", "--default-signal", "-C"]).arg(self.work());
         command.arg(format!("MUSTER_RUNTIME={}", self.runtime().display()));
         command.arg(format!("MUSTER_CONFIG={}", self.home.join("config").display()));
         command
@@ -220,22 +221,26 @@ impl Hosts {
     pub fn leftovers(&self) {
         let there = (1..=self.hosts.len()).filter(|number| !self.hosts[number - 1].is_lost);
         let all = std::iter::once(None).chain(there.map(Some));
+        let deadline = Instant::now() + DEADLINE;
         for host in all {
-            let mut left = Vec::new();
-            let what = format!("nothing is left on host {host:?}");
-            until(&what, || {
-                left = self.processes(host);
+            loop {
+                let mut left = self.processes(host);
                 if host.is_some() {
-                    let files =
-                        "find /tmp /root -mindepth 1 ! -path '/root/.cache*' ! -name 'mh-*'";
-                    left.extend(self.inside(host, files).lines().map(str::to_owned));
+                    let files = "find /tmp /root -mindepth 1 ! -path '/root/.cache*'";
+                    let found = self.inside(host, files);
+                    let found = found.lines().filter(|path| !self.home.starts_with(path));
+                    left.extend(found.map(str::to_owned));
                     let cached = self.inside(host, "find /root/.cache -type f 2>/dev/null || :");
                     left.extend(cached.lines().skip(1).map(str::to_owned));
                 } else if self.runtime().exists() {
                     left.push(self.runtime().display().to_string());
                 }
-                left.is_empty()
-            });
+                if left.is_empty() {
+                    break;
+                }
+                assert!(Instant::now() < deadline, "host {host:?} still has {left:?}");
+                std::thread::sleep(Duration::from_millis(10));
+            }
         }
     }
 }
