@@ -84,8 +84,10 @@ catalog! {
          system (for instance ~/.muster; on hosts that ssh reaches set it there), muster up. A \
          file on the nodes: send it along by naming it with a slash, without --no-send."
     E110 "The job asks for what the cluster does not have."
-        "More nodes than exist, or nodes of other names. It was refused at once; nothing waits."
-        "muster nodes shows what there is. A larger one: muster down && muster up -N K"
+        "More nodes than exist or are up, or nodes of other names. It was refused at once; nothing \
+         waits. A node that is down because its daemon has died is started again within a second."
+        "muster nodes shows what there is, and what is down. A larger cluster, once its jobs are \
+         done: muster down && muster up -N K"
     N110 "The job waits for its nodes."
         "Others have them or wait ahead of it, or some are down, slow, drained or reserved. It \
          starts by itself, but never on nodes that are reserved each day if it does not say how \

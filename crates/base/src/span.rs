@@ -59,6 +59,9 @@ const UNITS: [(&str, f64); 6] =
 #[must_use]
 pub fn write(time: Duration) -> String {
     let micros = time.as_micros();
+    if micros == 0 && !time.is_zero() {
+        return format!("{}ns", time.as_nanos());
+    }
     let units = [("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000)];
     let mut units = units.into_iter().chain([("ms", 1000)]);
     let (unit, length) =
@@ -116,6 +119,7 @@ mod tests {
             assert_eq!(write(Duration::from_secs_f64(seconds)), text);
             assert_eq!(parse(text), Ok(Duration::from_secs_f64(seconds)));
         }
+        assert_eq!(write(Duration::from_nanos(1)), "1ns", "it is not nothing");
     }
 
     #[test]

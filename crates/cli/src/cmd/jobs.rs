@@ -7,6 +7,9 @@ use muster_machine::usage::Usage;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+/// How much of a name is shown: one long name is not to push all else out of every line.
+const NAME_MAX: usize = 40;
+
 /// The columns. Where there is little room those go first that say least.
 pub const COLUMNS: [Column; 13] = [
     Column { name: "JOB", worth: 9 },
@@ -33,7 +36,7 @@ pub fn row(job: &Job, now: f64) -> Vec<String> {
     vec![
         job.id.to_string(),
         state(job).to_owned(),
-        name(job).to_owned(),
+        table::cut(name(job), NAME_MAX),
         user(job.user),
         fold(&job.nodes),
         job.size.to_string(),

@@ -46,6 +46,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(Mount { source, .. }) = mount_at(&dir)? {
         bail!("{source} is mounted at {} already  [E151]", dir.display());
     }
+    let mut inside = std::fs::read_dir(&dir).map_err(because(dir.display(), "E151"))?;
+    if inside.next().is_some() {
+        bail!("{} is not empty: a mount would hide what is in it  [E151]", dir.display());
+    }
     // Before there are threads that would take them.
     let signals = args.foreground.then(EndSignals::hold);
     let mut client = context.connect()?;

@@ -28,7 +28,7 @@ pub struct Args {
     #[arg(long, value_name = "NODES", requires = "reason", conflicts_with_all = ["resume", "long"])]
     drain: Option<String>,
     /// Why they are drained
-    #[arg(long, value_name = "TEXT", requires = "drain")]
+    #[arg(long, value_name = "TEXT", requires = "drain", conflicts_with = "resume")]
     reason: Option<String>,
     /// Give these nodes jobs again
     #[arg(long, value_name = "NODES", conflicts_with = "long")]

@@ -101,8 +101,8 @@ pub fn lines(status: &Status) -> Vec<String> {
     match status.end {
         Some(End::Timeout) => {
             lines.push(format!(
-                "muster: job {job} reached its time limit and was ended. Raise: --time  \
-                 [E303, exit {exit}]"
+                "muster: job {job} reached its time limit and was ended. Raise: --time, or its \
+                 partition's  [E303, exit {exit}]"
             ));
         }
         Some(End::Killed) => {
@@ -179,7 +179,7 @@ impl Group<'_> {
                 let why = Failure::told("E402", exit::OURS, why);
                 format!("muster: {place} did not start: {why}")
             }
-            Fate::Lost(why) if exit == 0 => {
+            Fate::Lost(why) if exit != exit::OURS => {
                 format!("muster: {place} {was} lost, the others went on: {why}  [E304]")
             }
             Fate::Lost(why) => format!("muster: {place} {was} lost: {why}  [E304, exit 125]"),

@@ -23,7 +23,8 @@
 //!   `muster down`, kills it then.
 //!
 //! Something that dies ten times within ten seconds is given up: a node or the strober alone, or
-//! with the manager the whole cluster.
+//! with a manager that has never lived for longer the whole cluster. One that has is tried again
+//! every ten seconds: its disk may be full, and jobs run on.
 
 mod directory;
 mod down;

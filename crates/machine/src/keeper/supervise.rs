@@ -45,12 +45,15 @@ struct Running {
     child: Child,
     pidfd: OwnedFd,
     member: Option<Member>,
+    since: Instant,
 }
 
 struct Daemon {
     name: String,
     running: Option<Running>,
     deaths: VecDeque<Instant>,
+    /// One has lived for longer than [`MEMORY`].
+    has_lived: bool,
     /// Removes what the last one has left.
     sweeper: Option<JoinHandle<Vec<String>>>,
     /// Ends when the manager has been told of the last one's death: it must not hear first that
@@ -101,8 +104,8 @@ impl Supervisor {
         let own = manager.into_iter().chain([STROBER.to_owned()]);
         let names = own.chain(plan.nodes.iter().cloned());
         let daemon = |name| {
-            let deaths = VecDeque::new();
-            Daemon { name, running: None, deaths, sweeper: None, told: None, due: None }
+            let (deaths, has_lived) = (VecDeque::new(), false);
+            Daemon { name, running: None, deaths, has_lived, sweeper: None, told: None, due: None }
         };
         let daemons = names.map(daemon).collect();
         let lifeline = io::pipe()?;
@@ -167,7 +170,8 @@ impl Supervisor {
             let daemon = &mut self.daemons[at];
             let ended = daemon.running.as_mut().and_then(|run| run.child.try_wait().transpose());
             if let Some(ended) = ended {
-                daemon.running = None;
+                let lived = daemon.running.take().map(|running| running.since.elapsed());
+                daemon.has_lived |= lived.is_some_and(|lived| lived > MEMORY);
                 let why = ended.map_or_else(|error| error.to_string(), how);
                 changed = true;
                 if matches!(self.died(at, &why, ended_well(&why)), Next::End) {
@@ -241,10 +245,18 @@ impl Supervisor {
         daemon.deaths.retain(|death| now.duration_since(*death) <= MEMORY);
         let deaths = daemon.deaths.len();
         if deaths >= DEATHS_MAX {
+            // What has kept a manager from starting that has served, a disk that is full, may pass:
+            // until then jobs run, and what is kept is kept.
+            let is_kept = manager && daemon.has_lived;
+            let then = match (manager, is_kept) {
+                (_, true) => "tried again later",
+                (true, _) => "given up, and the cluster ends with it",
+                (false, _) => "given up",
+            };
+            daemon.due = is_kept.then(|| now + MEMORY);
             let s = MEMORY.as_secs();
-            let then = if manager { ", and the cluster ends with it" } else { "" };
-            self.log.note(&format!("{name} died {deaths} times within {s} s: given up{then}"));
-            return if manager { Next::End } else { Next::GoOn };
+            self.log.note(&format!("{name} died {deaths} times within {s} s: {then}"));
+            return if manager && !is_kept { Next::End } else { Next::GoOn };
         }
         daemon.due = Some(now + pause(deaths, manager));
         Next::GoOn
@@ -290,7 +302,10 @@ impl Supervisor {
         let pid = Pid::from_child(&child);
         // The child is not reaped yet, so the number is its own.
         match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(pidfd) => Ok(Running { child, pidfd, member: Member::of(name, pid) }),
+            Ok(pidfd) => {
+                let (member, since) = (Member::of(name, pid), Instant::now());
+                Ok(Running { child, pidfd, member, since })
+            }
             Err(error) => {
                 child.kill()?;
                 child.wait()?;

@@ -209,6 +209,28 @@ fn a_node_that_dies_again_and_again_is_given_up_alone() {
     nothing_left(&scratch, &pids);
 }
 
+#[test]
+fn a_manager_that_has_served_is_tried_again_whatever_keeps_it_from_starting() {
+    let scratch = Scratch::new("served");
+    let kept = keep(&scratch, 2);
+    let pids = marks(&kept.dir, &["manager", "n0", "n1"]);
+    std::thread::sleep(std::time::Duration::from_millis(10_500));
+    std::fs::write(kept.dir.join("manager.bad"), "").expect("written");
+    kill_process(pids[0], Signal::KILL).expect("alive");
+    until("the log's word", || {
+        let log = std::fs::read_to_string(kept.keeper.directory().log()).ok()?;
+        log.contains("manager died 10 times within 10 s: tried again later\n").then_some(())
+    });
+    assert!(is_alive(pids[1]) && is_alive(pids[2]));
+    std::fs::remove_file(kept.dir.join("manager.bad")).expect("it was there");
+    let manager = until("a manager that lives", || {
+        let pid = std::fs::read_to_string(kept.dir.join("manager.up")).ok()?.parse().ok()?;
+        Pid::from_raw(pid).filter(|pid| is_alive(*pid))
+    });
+    kept.keeper.stop();
+    nothing_left(&scratch, &[manager, pids[1], pids[2]]);
+}
+
 struct Apart(std::process::Child);
 
 impl Apart {

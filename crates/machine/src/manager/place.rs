@@ -180,8 +180,9 @@ impl Wanted {
         match self.least {
             Some(_) => fits(self.ranks, most),
             None if self.nodes > most => Err(format!(
-                "{} nodes asked, {most} exist ({}). Nothing queued. Use -N {most}  [E110]",
+                "{} nodes asked, {most} {} ({}). Nothing queued. Use -N {most}  [E110]",
                 self.nodes,
+                if nodes.down.is_empty() { "exist" } else { "can be had" },
                 nodes.told()
             )),
             None => Ok(()),
@@ -357,7 +358,7 @@ mod tests {
             |nodes: &Nodes| checked(&spec(r#"{"argv":["x"],"nodes":3}"#), nodes).unwrap_err();
         assert!(said(&nodes).contains("3 nodes asked, 2 exist (n[0-1], all slow)"));
         let nodes = Nodes { down: vec!["n7".to_owned()], ..slow() };
-        assert!(said(&nodes).contains("3 nodes asked, 2 exist (n0 up, n1 slow, n7 down)"));
+        assert!(said(&nodes).contains("3 nodes asked, 2 can be had (n0 up, n1 slow, n7 down)"));
     }
 
     #[test]

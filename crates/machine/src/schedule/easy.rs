@@ -4,7 +4,8 @@
 //! The first one has a *reservation*: the earliest moment at which enough of its nodes are free if
 //! every job runs as long as it may, and all nodes that are free then. A job behind it passes if it
 //! has ended by that moment, or if it leaves enough of those nodes. A job without a time has never
-//! ended, so it passes only in the second way.
+//! ended, so it passes only in the second way, and not at all on nodes of one that waits for
+//! another such job: each would put it off, one after the other.
 //!
 //! First is who waits before all others that could have one of its nodes, so jobs of partitions
 //! that share no node each have a first one, and who passes delays none of these. One that only
@@ -25,7 +26,7 @@ pub(super) struct Easy;
 pub(super) struct Reservation {
     /// When it can start; `None` while jobs run of which nobody knows when they end.
     pub(super) at: Option<Moment>,
-    /// The nodes that it can have then.
+    /// The nodes that it can have then, and how many of them are not to be spared.
     nodes: BTreeSet<u32>,
     need: usize,
 }
@@ -59,9 +60,9 @@ impl Reservation {
                 return Some(Reservation { at: Some(at), nodes, need });
             }
         }
+        // Who knows which of them come free first? None can be spared for a job without a time.
         let nodes: BTreeSet<u32> = cluster.candidates(ask, opens).into_iter().collect();
-        let need = ask.need(nodes.len());
-        Some(Reservation { at: None, nodes, need })
+        Some(Reservation { at: None, need: nodes.len(), nodes })
     }
 
     /// Whether a job that has ended at `ends` may have to be waited for.

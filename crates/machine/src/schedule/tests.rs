@@ -251,6 +251,14 @@ fn easy_lets_pass_who_ends_in_time_or_is_not_in_the_way() {
     assert_eq!(starts("easy", &most((2, 50, false))), [0, 10, 15]);
 }
 
+/// Each of them would leave it one node too few, once the one before has ended.
+#[test]
+fn easy_lets_no_row_of_jobs_without_a_time_pass_who_waits_for_another_such_job() {
+    let stream = [(1, 4, false), (1, 20, false), (1, 20, false)];
+    let all = [&[(2, 6, false), (2, 10, false), (5, 5, true)][..], &stream].concat();
+    assert_eq!(starts("easy", &at_once(&all)), [0, 0, 10, 10, 14, 15]);
+}
+
 /// Which rank runs where hangs on it: two of them on n2 and four on n1, say.
 #[test]
 fn nodes_that_a_job_names_are_its_own_in_its_order_whatever_is_kept_for_others() {
