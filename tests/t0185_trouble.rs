@@ -176,7 +176,7 @@ fn a_size_or_a_time_that_cannot_be_is_refused_at_once() {
     let run = |args: &[&str]| cluster.muster(&[&["run"][..], args, &["true"]].concat()).run();
     sentence(&run(&["-N", "2", "-n", "100000"]).code(125).says("3072 at most"), "E111");
     sentence(&run(&["-n", "4000000000"]).code(125), "E111");
-    sentence(&run(&["-N", "3"]).code(125).says("2 can be had"), "E110");
+    sentence(&run(&["-N", "3"]).code(125).says("2 exist"), "E110");
     for time in ["0", "-5", "soon", "99:99", "1e99", "400d", "5m5", ""] {
         let said = run(&[&format!("--time={time}")]).code(2).says("--time");
         assert_eq!(said.err.lines().count(), 1, "{said:?}");

@@ -179,7 +179,7 @@ impl Group<'_> {
                 let why = Failure::told("E402", exit::OURS, why);
                 format!("muster: {place} did not start: {why}")
             }
-            Fate::Lost(why) if exit != exit::OURS => {
+            Fate::Lost(why) if exit == 0 => {
                 format!("muster: {place} {was} lost, the others went on: {why}  [E304]")
             }
             Fate::Lost(why) => format!("muster: {place} {was} lost: {why}  [E304, exit 125]"),
