@@ -191,6 +191,14 @@ fn a_stopped_daemon_is_killed_at_the_end() {
     nothing_left(&scratch, &pids);
 }
 
+/// Waits until the keeper's log says so.
+fn await_log(kept: &Kept, words: &str) {
+    until("the log's word", || {
+        let log = std::fs::read_to_string(kept.keeper.directory().log()).ok()?;
+        log.contains(words).then_some(())
+    });
+}
+
 #[test]
 fn a_node_that_dies_again_and_again_is_given_up_alone() {
     let scratch = Scratch::new("giveup");
@@ -198,10 +206,7 @@ fn a_node_that_dies_again_and_again_is_given_up_alone() {
     let pids = marks(&kept.dir, &["manager", "n0", "n1"]);
     std::fs::write(kept.dir.join("n0.bad"), "").expect("written");
     kill_process(pids[1], Signal::KILL).expect("alive");
-    until("the log's word", || {
-        let log = std::fs::read_to_string(kept.keeper.directory().log()).ok()?;
-        log.contains("n0 died 10 times within 10 s: given up\n").then_some(())
-    });
+    await_log(&kept, "n0 died 10 times within 10 s: given up\n");
     assert!(is_alive(pids[0]) && is_alive(pids[2]));
     let said = kept.said.lock().expect("no panic").clone();
     assert_eq!(said.last().map(String::as_str), Some("lost n0 its daemon ended with status 3"));
@@ -217,10 +222,7 @@ fn a_manager_that_has_served_is_tried_again_whatever_keeps_it_from_starting() {
     std::thread::sleep(std::time::Duration::from_millis(10_500));
     std::fs::write(kept.dir.join("manager.bad"), "").expect("written");
     kill_process(pids[0], Signal::KILL).expect("alive");
-    until("the log's word", || {
-        let log = std::fs::read_to_string(kept.keeper.directory().log()).ok()?;
-        log.contains("manager died 10 times within 10 s: tried again later\n").then_some(())
-    });
+    await_log(&kept, "manager died 10 times within 10 s: tried again later\n");
     assert!(is_alive(pids[1]) && is_alive(pids[2]));
     std::fs::remove_file(kept.dir.join("manager.bad")).expect("it was there");
     let manager = until("a manager that lives", || {
