@@ -272,8 +272,9 @@ catalog! {
         "The message names the host, what was being done, and what ssh or srun said. All hosts \
          were taken down again."
         "Try by hand what ssh is to do without a question: ssh -o BatchMode=yes HOST true. A host \
-         of another processor needs the file that the message names. To go on without such hosts: \
-         muster up --tolerate-missing"
+         of another processor needs the file that the message names. Where its C library is too \
+         old, or is none that this build knows, build Muster for musl (README.md, On several \
+         machines). To go on without such hosts: muster up --tolerate-missing"
     N201 "A host is missing."
         "It cannot be brought up, for the reason given, and --tolerate-missing was said. Nodes \
          keep the numbers that they have in the file of hosts."

@@ -30,9 +30,10 @@ pub(super) fn may_be_real_time() -> bool {
 }
 
 fn set_scheduler(policy: i32, priority: i32) -> io::Result<()> {
-    let parameter = libc::sched_param { sched_priority: priority };
+    // The kernel's parameter is the priority alone. (musl has the function, and it always fails.)
+    let parameter = &raw const priority;
     // SAFETY: the parameter is read during the call only; 0 is the calling thread.
-    let done = unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) };
+    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, parameter) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 

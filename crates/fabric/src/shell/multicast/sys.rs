@@ -33,7 +33,7 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, 
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
     message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = size_of_val(&control);
+    message.msg_controllen = size_of_val(&control) as _;
     let socket = socket.as_raw_fd();
     // SAFETY: the kernel writes into the buffer, the control bytes and the header, as far as their
     // sizes say, and all of them outlive the call.
@@ -46,7 +46,7 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, 
         // SAFETY: it points to a whole header within the control bytes.
         let head = unsafe { ptr::read(first) };
         // SAFETY: it takes but a number.
-        let long = unsafe { libc::CMSG_LEN(size_of::<libc::c_int>() as u32) } as usize;
+        let long = unsafe { libc::CMSG_LEN(size_of::<libc::c_int>() as u32) } as _;
         if (head.cmsg_level, head.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO)
             && head.cmsg_len >= long
         {

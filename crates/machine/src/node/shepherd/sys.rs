@@ -318,7 +318,7 @@ pub(super) fn traits() -> io::Result<Traits> {
     let limits = (0..LIMITS).map(|resource| {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: a place for the answer.
-        check(unsafe { libc::getrlimit(resource, &raw mut limit) })?;
+        check(unsafe { libc::getrlimit(resource as _, &raw mut limit) })?;
         Ok((limit.rlim_cur, limit.rlim_max))
     });
     let limits = limits.collect::<io::Result<_>>()?;
@@ -329,8 +329,9 @@ pub(super) fn traits() -> io::Result<Traits> {
     check(libc::c_int::try_from(length).unwrap_or(-1))?;
     // SAFETY: numbers only; 1 means a process, 0 the caller.
     let io_priority = unsafe { libc::syscall(libc::SYS_ioprio_get, 1, 0) };
-    // SAFETY: numbers only.
-    let policy = check(unsafe { libc::sched_getscheduler(0) })?;
+    // SAFETY: numbers only. (musl has the function, and it always fails.)
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
+    let policy = check(libc::c_int::try_from(policy).unwrap_or(-1))?;
     let nice = rustix::process::getpriority_process(None)?;
     Ok(Traits { nice, policy, io_priority, processors, limits })
 }
