@@ -4,6 +4,7 @@ mod cluster;
 
 use cluster::{Cluster, Running, signal, stop, until};
 use rustix::process::Signal;
+use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -296,6 +297,28 @@ fn no_sessions(cluster: &Cluster) {
         let list = |node: u32| cluster.muster(&["ls", &format!("/nodes/n{node}")]).run().ok().out;
         (0..4).all(|node| !list(node).split_whitespace().any(|name| name.parse::<u32>().is_ok()))
     });
+}
+
+#[test]
+fn who_waits_for_jobs_hears_how_they_end_also_of_another_manager() {
+    let cluster = Cluster::up("t0120wait", 2);
+    let go = cluster.work().join("go");
+    let line = format!("until [ -e {} ]; do sleep 0.05; done; exit $1", go.display());
+    let [bad, good] = ["3", "0"].map(|exit| {
+        let args = ["run", "--detach", "-n", "2", "sh", "-c", &line, "sh", exit];
+        cluster.muster(&args).run().ok().out.trim().to_owned()
+    });
+    let mut waits = cluster.muster(&["wait", &good, &bad]).start();
+    std::thread::sleep(Duration::from_millis(300));
+    cluster.kill("manager");
+    cluster.await_nodes(2);
+    assert!(!waits.ended(), "{}", waits.err());
+    fs::write(&go, "").unwrap();
+    waits.wait().code(3).says("ranks 0-1 on n[0-1] exited 3  [E302, exit 3]");
+    let said = cluster.muster(&["wait", &good]).run().ok();
+    assert_eq!((said.out, said.err), Default::default());
+    cluster.muster(&["wait", "99"]).run().code(1).says("there is no job 99");
+    cluster.down();
 }
 
 /// Ranks that end at once are told of in one report, which may be lost with the manager; so may

@@ -30,6 +30,7 @@ mod turns;
 pub mod umount;
 mod up;
 mod view;
+mod wait;
 mod write;
 
 use crate::cluster::Context;
@@ -58,6 +59,7 @@ pub enum Command {
     Partition(partition::Args),
     Scheduler(scheduler::Args),
     Kill(kill::Args),
+    Wait(wait::Args),
     Logs(logs::Args),
     Ls(ls::Args),
     Cat(cat::Args),
@@ -94,6 +96,7 @@ pub fn run(command: Command, context: &Context) -> Result<ExitCode> {
         Command::Partition(args) => partition::run(&args, context),
         Command::Scheduler(args) => scheduler::run(&args, context),
         Command::Kill(args) => kill::run(&args, context),
+        Command::Wait(args) => wait::run(&args, context),
         Command::Logs(args) => logs::run(&args, context),
         Command::Ls(args) => ls::run(&args, context),
         Command::Cat(args) => cat::run(&args, context),

@@ -43,7 +43,7 @@ pub use session::{print_failure, run};
 pub use sys::watch as watch_signals;
 
 use crate::cmd::table::shown;
-use muster_machine::manager::spec::Spec;
+use muster_machine::manager::spec::{Spec, Status};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::Client;
 use std::io::{self, Write};
@@ -100,6 +100,14 @@ pub struct Wish {
 /// nothing.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", shown(line));
+}
+
+/// How a job has ended: its exit status, and what is said of it, nothing if all went well.
+pub fn ended(status: &Status) -> (u8, Vec<String>) {
+    match submit::not_run(status) {
+        Some(failure) => (failure.exit, vec![format!("muster: {failure}")]),
+        None => (status.exit.unwrap_or(failure::exit::OURS), summary::lines(status)),
+    }
 }
 
 /// Prints a line on stdout.
