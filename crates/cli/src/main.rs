@@ -109,7 +109,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 /// Help and version as clap prints them; a mistake as one sentence that names where help is.
 fn refuse(error: &clap::Error, help: &str) -> ExitCode {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let _ = Cli::command().print_help();
+        let _ = write!(io::stdout(), "{}", error.render());
         return ExitCode::from(USAGE);
     }
     if !error.use_stderr() {
