@@ -49,6 +49,11 @@ fn the_exit_status_is_that_of_the_first_rank_that_failed() {
         .says("  [E101, exit 127]");
     let said = "./broken: its interpreter /no/such/interpreter is not on n";
     cluster.muster(&["run", "-n", "2", "./broken"]).run().code(127).says(said).says("E103");
+    // Also where it was found by its name alone.
+    let path = format!("PATH={}", cluster.work().display());
+    let named = format!("{}/broken: its interpreter /no/such/int", cluster.work().display());
+    cluster.muster(&["run", "--env", &path, "broken"]).run().code(127).says(&named).says("E103");
+    cluster.muster(&["run", "--env", &path, "plain"]).run().code(126).says("/plain: cannot be run");
     // What is kept of a job says the same.
     cluster.muster(&["run", "--detach", "./broken"]).run().code(127).says(said);
     let kept = cluster.muster(&["ps", "--all"]).run().ok().out;

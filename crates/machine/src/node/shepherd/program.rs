@@ -160,7 +160,9 @@ pub(super) fn launch(
         .map_err(at(Stage::Directory, &cwd))?;
     run_script(&spec.namespace, granted)?;
     sys::unblock_signals().map_err(at(Stage::Exec, "signals"))?;
-    Err(at(Stage::Exec, &spec.program)(exec(image)))
+    let (error, file) = exec(image);
+    let file = file.map_or(spec.program.as_str().into(), CStr::to_string_lossy);
+    Err(at(Stage::Exec, &file)(error))
 }
 
 /// Makes the process group of the program. It stays in the keeper's session, which has no terminal:
@@ -201,9 +203,10 @@ fn hold(files: &[OwnedFd]) -> io::Result<()> {
     Ok(())
 }
 
-/// Executes the program; returns with the error to report.
-fn exec(Image { argv, env, paths, other, .. }: &Image<'_>) -> io::Error {
-    let mut denied = None;
+/// Executes the program; returns with the error to report, and the file that it is about, if there
+/// is one.
+fn exec<'a>(Image { argv, env, paths, other, .. }: &'a Image<'_>) -> (io::Error, Option<&'a CStr>) {
+    let mut unfit = None;
     for path in paths {
         let mut error = patient_exec(path, argv, env);
         if let (Some(libc::EACCES), Some(other)) = (error.raw_os_error(), other)
@@ -212,13 +215,16 @@ fn exec(Image { argv, env, paths, other, .. }: &Image<'_>) -> io::Error {
             error = other.exec(env);
         }
         match error.raw_os_error() {
-            Some(libc::ENOENT | libc::ENOTDIR) => {}
-            Some(libc::EACCES) => denied = Some(error),
-            _ => return error,
+            // What is there all the same lacks its interpreter, or its loader.
+            Some(libc::ENOENT | libc::ENOTDIR) if rustix::fs::stat(path.as_c_str()).is_err() => {}
+            Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES) => {
+                unfit = unfit.or(Some((error, Some(path.as_c_str()))));
+            }
+            _ => return (error, Some(path)),
         }
     }
     // As a shell: "permission denied" when something was there, else "not found".
-    denied.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))
+    unfit.unwrap_or_else(|| (io::Error::from_raw_os_error(libc::ENOENT), None))
 }
 
 fn patient_exec(path: &CStr, argv: &Strings, env: &Strings) -> io::Error {
