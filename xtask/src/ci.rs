@@ -24,11 +24,17 @@ const SIM_SEEDS: u64 = 50;
 
 type Step = (&'static str, fn(&Path) -> Result<()>);
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     ("format", |root| check(cargo(root).args(["fmt", "--all", "--check"]))),
     ("clippy", |root| {
         let flags = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
         check(cargo(root).args(flags))
+    }),
+    ("doc", |root| {
+        // With what is private: the modules' own story is told to who works on them.
+        let flags = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
+        let strict = "-D warnings -A rustdoc::private_intra_doc_links";
+        check(cargo(root).args(flags).env("RUSTDOCFLAGS", strict))
     }),
     ("tidy", |_| succeeded(tidy::run(&[])?)),
     ("tests", |root| check(cargo(root).args(["test", "--workspace", "--no-fail-fast"]))),

@@ -437,7 +437,7 @@ pub fn duplicate(comm: &Comm) -> Result<MPI_Comm> {
 /// Takes a communicator away that the program has no handle of.
 ///
 /// # Errors
-/// As [`world`].
+/// As [`world()`].
 pub fn discard(comm: MPI_Comm) -> Result<()> {
     object::remove(comm.into())?;
     remove(comm)

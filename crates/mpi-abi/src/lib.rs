@@ -4,8 +4,8 @@
 //! This crate is the only one that sees C's pointers. A function of the standard is written with
 //! the macro [`export!`](export), which gives it both of its names, holds its type against the
 //! standard's table and turns an error into what the error handler makes of it; its body takes
-//! handles and the types of [`pointer`], and is safe Rust. What the standard has and no file here
-//! exports is there, too, and says so.
+//! handles and the types of [`mod@pointer`], and is safe Rust. What the standard has and no file
+//! here exports is there, too, and says so.
 //!
 //! What is generated from the tables in `standard/`: `build.rs`.
 

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  muster explain E120")]
 pub struct Args {
-    /// Id of a message, as [E120] at its end
+    /// Id of a message, which stands at its end in brackets
     id: Option<String>,
 }
 

@@ -6,8 +6,8 @@
 //! ([`session`] decides, fed with [`event`]s by threads that each do one thing: [`pump`] output,
 //! [`input`] standard input, one waits for the job's end, one hands signals on), *ended* (output
 //! is complete, [`summary`] says what failed). If this process dies at any time, the fid of
-//! `jobs/clone` is closed and the manager ends the job. If the manager dies, [`line`] gets a new
-//! connection within 10 s or the command fails, and nobody waits for ever.
+//! `jobs/clone` is closed and the manager ends the job. If the manager dies, [`mod@line`] gets a
+//! new connection within 10 s or the command fails, and nobody waits for ever.
 
 pub mod environment;
 mod event;

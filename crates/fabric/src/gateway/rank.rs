@@ -427,7 +427,7 @@ impl Rank {
     /// Shows the ranks of this node some bytes, and a label.
     ///
     /// # Panics
-    /// Where there is no such board, or there are more bytes than [`BOARD_BYTES`].
+    /// Where there is no such board, or there are more bytes than `BOARD_BYTES`.
     #[inline]
     pub fn show(&mut self, spot: Spot, label: u32, bytes: &[u8]) {
         if self.is_crowded() {

@@ -1,5 +1,5 @@
 //! The files of a job on their way to the sessions of its ranks: one stream of records that a
-//! client packs ([`pack`]), every node reads ([`format`]), keeps ([`receive`]) and passes on
+//! client packs ([`pack`]), every node reads ([`mod@format`]), keeps ([`receive`]) and passes on
 //! while it arrives ([`fan`]).
 //!
 //! `docs/wire/relay.md` describes the bytes. A stream goes down a tree: whoever sends splits the

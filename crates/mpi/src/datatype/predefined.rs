@@ -129,10 +129,10 @@ predefined! {
     UnsignedLongLong = 0x20f "MPI_UNSIGNED_LONG_LONG" CInteger(U64) "C's unsigned long long";
     Float = 0x210 "MPI_FLOAT" Floating(F32) "C's float";
     CFloatComplex = 0x212 "MPI_C_COMPLEX" Complex(F32) "C's float _Complex";
-    CxxFloatComplex = 0x213 "MPI_CXX_FLOAT_COMPLEX" Complex(F32) "C++'s std::complex<float>";
+    CxxFloatComplex = 0x213 "MPI_CXX_FLOAT_COMPLEX" Complex(F32) "`std::complex<float>` of C++";
     Double = 0x214 "MPI_DOUBLE" Floating(F64) "C's double";
     CDoubleComplex = 0x216 "MPI_C_DOUBLE_COMPLEX" Complex(F64) "C's double _Complex";
-    CxxDoubleComplex = 0x217 "MPI_CXX_DOUBLE_COMPLEX" Complex(F64) "C++'s std::complex<double>";
+    CxxDoubleComplex = 0x217 "MPI_CXX_DOUBLE_COMPLEX" Complex(F64) "`std::complex<double>` of C++";
     Logical = 0x218 "MPI_LOGICAL" Logical(I32) "Fortran's LOGICAL";
     Integer = 0x219 "MPI_INTEGER" FortranInteger(I32) "Fortran's INTEGER";
     Real = 0x21a "MPI_REAL" Floating(F32) "Fortran's REAL";
@@ -143,7 +143,7 @@ predefined! {
     LongDouble = 0x220 "MPI_LONG_DOUBLE" Floating(F80) "C's long double";
     CLongDoubleComplex = 0x224 "MPI_C_LONG_DOUBLE_COMPLEX" Complex(F80) "C's long double _Complex";
     CxxLongDoubleComplex = 0x225 "MPI_CXX_LONG_DOUBLE_COMPLEX" Complex(F80)
-        "C++'s std::complex<long double>";
+        "`std::complex<long double>` of C++";
     FloatInt = 0x228 "MPI_FLOAT_INT" Pair(F32, I32) "a float and its int";
     DoubleInt = 0x229 "MPI_DOUBLE_INT" Pair(F64, I32) "a double and its int";
     LongInt = 0x22a "MPI_LONG_INT" Pair(I64, I32) "a long and its int";
