@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 use muster_message::{Buffer, Spot};
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::{Plan, Shape};
-use muster_mpi::communicator::{Communicator, LAST, OWN, of_colour};
+use muster_mpi::communicator::{Communicator, OWN, of_colour};
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::group::Group;
@@ -289,7 +289,7 @@ fn split_hardware(comm: &Comm, node: i32, key: i32) -> Result<MPI_Comm> {
 /// What is done before the end: all have come.
 pub fn before_end() -> Result<()> {
     let comm = communicator(MPI_COMM_WORLD)?;
-    let mut plan = Plan::new(comm.inner.next_collective(LAST));
+    let mut plan = Plan::new(comm.inner.last_collective());
     plan.barrier();
     let process = &world()?.process;
     if world::is_last() { process.carry_out_last(plan) } else { process.carry_out(plan) }

@@ -26,6 +26,12 @@ pub const OWN: u8 = 0;
 /// The family of the last collective, in `MPI_Finalize`.
 pub const LAST: u8 = FAMILIES;
 
+/// The tag of a collective of a family, which is that of so many of its communicator.
+fn tag_of(family: u8, count: u32) -> i32 {
+    let tag = count & COUNTED | u32::from(family & FAMILIES) << COUNTED.count_ones();
+    tag.cast_signed()
+}
+
 /// The context in which the library itself speaks, before and behind the program.
 pub const LIBRARY: u64 = 12 | ASIDE;
 
@@ -155,9 +161,19 @@ impl Communicator {
     /// How the next collective sees it. Those of different families take no message of each other,
     /// so ranks that call different ones wait for ever, which is noticed and told.
     pub fn next_collective(&self, family: u8) -> Shape {
+        self.collective(self.next_tag(family))
+    }
+
+    /// The one behind which its ranks end. They need not have called as many before: who has called
+    /// one for nothing, a broadcast as its root, comes to its end all the same.
+    pub fn last_collective(&self) -> Shape {
+        self.collective(tag_of(LAST, 0))
+    }
+
+    fn collective(&self, tag: i32) -> Shape {
         Shape {
             context: self.collectives(),
-            tag: self.next_tag(family),
+            tag,
             rank: self.rank,
             size: self.size(),
             group: self.group.clone(),
@@ -171,8 +187,7 @@ impl Communicator {
     pub(crate) fn next_tag(&self, family: u8) -> i32 {
         let count = self.collectives.load(Ordering::Relaxed);
         self.collectives.store(count.wrapping_add(1), Ordering::Relaxed);
-        let tag = count & COUNTED | u32::from(family & FAMILIES) << COUNTED.count_ones();
-        tag.cast_signed()
+        tag_of(family, count)
     }
 
     /// The context of its collectives' messages.

@@ -40,12 +40,14 @@ fn number<M: Memory>(message: &mut Typed<M>) -> i64 {
     i64::from_ne_bytes(bytes)
 }
 
-/// What rank 0 does for the others: a receive that is always posted, and the answers.
+/// What rank 0 does for the others: it takes what they ask, and answers. No receive is posted for
+/// that: it would be one that this rank seems to wait for, whatever it waits for.
 pub struct Keeper<M> {
     value: Arc<AtomicI64>,
     context: u64,
     group: crate::group::Group,
     question: Typed<M>,
+    /// A question that has come in part.
     ticket: Option<Ticket>,
 }
 
@@ -59,7 +61,8 @@ impl<M: Memory> Keeper<M> {
         loop {
             let Some(ticket) = self.ticket else {
                 let wanted = Wanted { context: self.context, source: None, tag: Some(ASK) };
-                self.ticket = Some(endpoint.receive(wanted, None, self.question.clone())?);
+                let Some((claim, ..)) = endpoint.claim(wanted) else { return Ok(moved) };
+                self.ticket = endpoint.receive_claimed(claim, self.question.clone())?;
                 continue;
             };
             let Some(outcome) = endpoint.poll(ticket) else { return Ok(moved) };
@@ -75,14 +78,6 @@ impl<M: Memory> Keeper<M> {
     /// Whether it is the keeper of a counter.
     pub fn is_of(&self, value: &Arc<AtomicI64>) -> bool {
         Arc::ptr_eq(&self.value, value)
-    }
-
-    /// Takes its receive back.
-    pub fn stop<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) {
-        if let Some(ticket) = self.ticket.take() {
-            endpoint.cancel(ticket);
-            endpoint.release(ticket);
-        }
     }
 }
 

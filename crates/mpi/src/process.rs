@@ -351,14 +351,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
 
     /// Keeps a counter no more.
     pub fn let_go(&mut self, value: &Arc<AtomicI64>) {
-        let endpoint = &mut self.endpoint;
-        self.keepers.retain_mut(|keeper| {
-            let is_other = !keeper.is_of(value);
-            if !is_other {
-                keeper.stop(endpoint);
-            }
-            is_other
-        });
+        self.keepers.retain(|keeper| !keeper.is_of(value));
     }
 
     fn advance(&mut self) {
