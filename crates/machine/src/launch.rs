@@ -65,6 +65,9 @@ pub struct Launch {
     pub binds: bool,
     /// Bits that the modes of its ranks' new files do not get.
     pub umask: u32,
+    /// The view that it was made in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<String>,
     /// Where.
     pub nodes: Vec<Part>,
 }

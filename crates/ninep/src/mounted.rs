@@ -108,25 +108,20 @@ macro_rules! handed_on {
                 before: Vec<Qid>,
             ) -> Answer<Walked<Fid>> {
                 let (names, stops, depth) = below(from.depth(), names);
-                let wrap = self.wrap(from, depth);
-                let (late_wrap, late_before) = (self.wrap(from, depth), before.clone());
-                let late_stops = stops.clone();
+                let names: Vec<Name<'_>> = self.by.as_deref().into_iter().chain(names).collect();
+                let way = Way { before, stops, is_by_name: self.by.is_some() };
+                let (wrap, late_wrap) = (self.wrap(from, depth), self.wrap(from, depth));
+                let later = way.clone();
                 let late = move |outcome| match outcome {
-                    Outcome::Walked(walked) => {
-                        let walked = stopped(walked, &late_stops).map(late_wrap);
-                        Outcome::Walked(joined(late_before, walked))
-                    }
-                    // A name was found before, so this is a short walk and no error.
-                    Outcome::Failed(error) if !late_before.is_empty() && error.ends_walk() => {
-                        Outcome::Walked(Walked { qids: late_before, fid: None })
+                    Outcome::Walked(walked) => Outcome::Walked(later.found(walked.map(late_wrap))),
+                    Outcome::Failed(error) => {
+                        later.lost(error).map_or_else(Outcome::Failed, Outcome::Walked)
                     }
                     other => no_fid(other),
                 };
                 match call.embed(late, |call| self.tree.walk(call, &self.fid, &names)) {
-                    Ok(walked) => Ok(joined(before, stopped(walked, &stops).map(wrap))),
-                    Err(Pause::Refused(error)) if !before.is_empty() && error.ends_walk() => {
-                        Ok(Walked { qids: before, fid: None })
-                    }
+                    Ok(walked) => Ok(way.found(walked.map(wrap))),
+                    Err(Pause::Refused(error)) => Ok(way.lost(error)?),
                     Err(pause) => Err(pause),
                 }
             }
@@ -248,6 +243,9 @@ handed_on! {
 pub(crate) struct Mounted<T: Tree> {
     tree: Arc<T>,
     fid: T::Fid,
+    /// What is mounted has this name below the fid, and is walked to when somebody comes: no client
+    /// has a fid that was not walked to.
+    by: Option<Box<[u8]>>,
 }
 
 impl<T: Tree> Mounted<T>
@@ -255,7 +253,11 @@ where
     T::Fid: Sync,
 {
     pub(crate) fn of(tree: Arc<T>, fid: T::Fid) -> Arc<dyn Foreign> {
-        Arc::new(Mounted { tree, fid })
+        Arc::new(Mounted { tree, fid, by: None })
+    }
+
+    pub(crate) fn by(tree: Arc<T>, fid: T::Fid, name: &str) -> Arc<dyn Foreign> {
+        Arc::new(Mounted { tree, fid, by: Some(name.as_bytes().into()) })
     }
 
     /// How a fid of the tree becomes one of the tree that it is mounted in.
@@ -294,20 +296,46 @@ fn below<'n>(mut depth: usize, names: &[Name<'n>]) -> (Vec<Name<'n>>, Vec<usize>
     (asked, stops, depth)
 }
 
-/// Puts the mount's root in where [`below`] has left it out of the walk.
-fn stopped<F>(mut walked: Walked<F>, stops: &[usize]) -> Walked<F> {
-    for &at in stops {
-        // The walk came to the root right before, or it did not come so far. It is not the first
-        // step, which has left the mount.
-        if at <= walked.qids.len() {
-            walked.qids.insert(at, walked.qids[at - 1]);
-        }
-    }
-    walked
+/// A walk that came into a mounted tree.
+#[derive(Clone)]
+struct Way {
+    /// What it had found before, the mount last.
+    before: Vec<Qid>,
+    /// Where it stopped at the mount's root, as [`below`] tells.
+    stops: Vec<usize>,
+    /// Its first name in that tree leads to what is mounted.
+    is_by_name: bool,
 }
 
-/// Puts the names found before a mounted tree was reached in front of those found in it.
-fn joined(mut before: Vec<Qid>, walked: Walked<Fid>) -> Walked<Fid> {
-    before.extend(walked.qids);
-    Walked { qids: before, fid: walked.fid }
+impl Way {
+    /// All that it has found, with what that tree tells.
+    fn found(mut self, mut walked: Walked<Fid>) -> Walked<Fid> {
+        if self.is_by_name && !walked.qids.is_empty() {
+            let mounted = walked.qids.remove(0);
+            // The name that led to the mount has told only where it is to be found.
+            if let Some(before) = self.before.last_mut() {
+                *before = mounted;
+            }
+        }
+        for &at in &self.stops {
+            // The walk came to the root right before, or it did not come so far. It is not the
+            // first step, which has left the mount.
+            if at <= walked.qids.len() {
+                walked.qids.insert(at, walked.qids[at - 1]);
+            }
+        }
+        self.before.extend(walked.qids);
+        Walked { qids: self.before, fid: walked.fid }
+    }
+
+    /// That tree's first name was not found. If one was found before, it is a short walk.
+    fn lost(mut self, error: Error) -> Result<Walked<Fid>> {
+        if self.is_by_name {
+            self.before.pop();
+        }
+        match error.ends_walk() && !self.before.is_empty() {
+            true => Ok(Walked { qids: self.before, fid: None }),
+            false => Err(error),
+        }
+    }
 }

@@ -95,6 +95,15 @@ impl Entry {
         Entry::Mount(Mounted::of(tree, fid), qid)
     }
 
+    /// Mounts what has this name below a directory of `tree`, which is at `fid` and has this qid.
+    /// A listing tells the directory's, as what is there is asked for when somebody comes.
+    pub fn mount_below<T: Tree>(tree: Arc<T>, (fid, qid): (T::Fid, Qid), name: &str) -> Entry
+    where
+        T::Fid: Sync,
+    {
+        Entry::Mount(Mounted::by(tree, fid, name), qid)
+    }
+
     fn qid(&self) -> Qid {
         match self {
             Entry::Dir(dir) => dir.inode().qid(Qid::DIR),

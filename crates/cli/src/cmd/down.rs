@@ -23,10 +23,11 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(view) = context.view.as_deref().filter(|view| *view != "/") {
-        return Err(Usage(not_alone(&context.cluster, &format!("the view {view}"))).into());
+        return Err(Usage(not_alone(&context.cluster, view)).into());
     }
-    if context.view.is_none() && is_in_own_view(context) {
-        return Err(Usage(not_alone(&context.cluster, "your view")).into());
+    if is_in_own_view(context) {
+        let text = "down ends the whole cluster, and who is named in a view of it sees no more";
+        return Err(Usage(text.to_owned()).into());
     }
     let jobs = running_jobs(context);
     let downed = down(&context.runtime, &context.cluster)?;
@@ -50,7 +51,8 @@ fn not_alone(cluster: &str, view: &str) -> String {
         "default" => String::new(),
         name => format!("--cluster {name} "),
     };
-    format!("down ends the whole cluster, not {view} alone; say so: muster {named}--view / down")
+    let all = format!("down ends the whole cluster, not the view {view} alone");
+    format!("{all}; say so: muster {named}--view / down")
 }
 
 /// Whether the manager takes this user for one of a view, who sees no others.
@@ -108,10 +110,10 @@ mod tests {
     #[test]
     fn who_works_in_a_view_is_told_how_to_end_them_all() {
         assert!(
-            not_alone("default", "the view lab")
+            not_alone("default", "lab")
                 .ends_with("the view lab alone; say so: muster --view / down")
         );
-        assert!(not_alone("x", "your view").ends_with("muster --cluster x --view / down"));
+        assert!(not_alone("x", "lab").ends_with("muster --cluster x --view / down"));
     }
 
     #[test]

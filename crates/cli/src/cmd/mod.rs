@@ -150,7 +150,8 @@ fn refused(error: muster_ninep::error::Error) -> anyhow::Error {
     let is_of_all = of_all.iter().any(|file| text.starts_with(&format!("{file}: ")));
     match parent {
         Some(_) if is_of_all && error.errno == muster_ninep::error::Errno::NOENT => {
-            anyhow::anyhow!("{text}: you see a view, which has none; see all: --view /  [E160]")
+            let why = "you see a view, which has none; see all: --view /, unless you are named in";
+            anyhow::anyhow!("{text}: {why} the view  [E160]")
         }
         Some((parent, _)) if error.errno == muster_ninep::error::Errno::NOENT => {
             let parent = if parent.is_empty() { "/" } else { parent };

@@ -10,9 +10,10 @@ use std::process::ExitCode;
 /// List, make or delete views: each is some nodes of the cluster and the jobs made on them, and may
 /// merge other clusters with these.
 ///
-/// Who works in a view (--view, or $MUSTER_VIEW) sees its nodes and jobs and no others; only
-/// the files of a node (muster ls /nodes/n3) are of all that runs there. A user who is named with
-/// --user works in it without asking, as $USER says; --view / is the whole cluster.
+/// Who works in a view (--view, or $MUSTER_VIEW) sees its nodes and jobs and no others, also below
+/// /nodes; --view / is the whole cluster. A user who is named with --user, as $USER says, has no
+/// other view of it. This keeps apart who wants to be, and protects nobody from a program that says
+/// it is another: all of a cluster runs as one user.
 ///
 /// A view that merges others has their nodes and jobs as well, which are called big.n3 and big.7
 /// in it: ps, nodes, history, kill and logs tell of all, and run chooses the cluster that has room.
@@ -41,7 +42,7 @@ enum Order {
         /// Other clusters of yours that it has as a whole
         #[arg(long, value_name = "CLUSTER", value_delimiter = ',')]
         merge: Vec<String>,
-        /// Who sees it and nothing else; may be repeated
+        /// Who sees it and nothing else, if not you; may be repeated
         #[arg(long, value_name = "NAME")]
         user: Vec<String>,
     },

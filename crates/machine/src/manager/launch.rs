@@ -610,8 +610,9 @@ fn order(job: &Job) -> Result<(Nodes, Launch)> {
     let set = nodes.iter().filter_map(|part| id_of(&part.node)).collect();
     let (chdir, stdin) = (spec.chdir.clone(), spec.stdin);
     let (known_as, binds, umask) = (job.id, !spec.unbound, spec.umask.unwrap_or(UMASK));
-    let job = job.attempt;
-    let launch = Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, nodes };
+    let (job, view) = (job.attempt, job.view.as_deref().map(Into::into));
+    let launch =
+        Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, view, nodes };
     Ok((set, launch))
 }
 

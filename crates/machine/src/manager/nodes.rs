@@ -19,7 +19,7 @@ use crate::memory::id_of;
 use crate::roster::Roster;
 use muster_fabric::primitive::Nodes as Set;
 use muster_fabric::protocol::NodeId;
-use muster_ninep::client::{Client, Options};
+use muster_ninep::client::{Client, Fid, Options};
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::remote::Remote;
 use serde_json::{Value, json};
@@ -58,6 +58,8 @@ pub(super) struct Link {
     pub(super) client: Client,
     /// The node's tree, for mounting.
     pub(super) remote: Arc<Remote>,
+    /// The node's tree once more for each view.
+    pub(super) views: Fid,
 }
 
 #[derive(Default)]
@@ -367,6 +369,7 @@ impl Manager {
             Options { deadline: Some(ANSWER), name: name.to_owned(), ..Options::default() };
         let client = line::connect("manager", &at, options)?;
         let remote = Arc::new(Remote::new(&client, name));
+        let views = client.walk("views")?;
         let link = Arc::new(Link {
             name: name.to_owned(),
             address: address.to_owned(),
@@ -375,6 +378,7 @@ impl Manager {
             least,
             client: client.never_blocking(),
             remote,
+            views,
         });
         let before = {
             let mut table = self.nodes.table();

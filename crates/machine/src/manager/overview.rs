@@ -15,7 +15,7 @@ use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::synthetic::{Entry, File};
 use muster_ninep::tree::OpenFlags;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -278,7 +278,12 @@ fn overview(manager: &Manager, scope: &Scope, told: &Told) -> Overview {
         }
         jobs.push(Status { usage: Usage::of_job(&known), ..status.summary() });
     }
-    let slots = Some(manager.strobe.slots()).filter(|table| !table.slots.is_empty());
+    let mut slots = Some(manager.strobe.slots()).filter(|table| !table.slots.is_empty());
+    if scope.view().is_some() {
+        let seen: BTreeSet<u32> = scope.jobs().iter().map(|job| job.id).collect();
+        let all = slots.iter_mut().flat_map(|table| &mut table.slots);
+        all.for_each(|slot| slot.retain(|job| seen.contains(job)));
+    }
     Overview { at: super::now(), nodes, jobs, slots }
 }
 

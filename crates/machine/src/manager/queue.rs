@@ -65,11 +65,12 @@ impl Queue {
         if job.is_done() {
             return (None, None);
         }
-        let (job, waits) = (job.id, job.is_pending());
+        let waits = job.is_pending();
         let state = self.state();
         let held = state.is_held.then(|| "the nodes are joining again".to_owned());
-        let why = || held.or_else(|| state.schedule.reason(job));
-        (waits.then(why).flatten(), state.schedule.host(job))
+        let is_seen = |other| job.view.is_none() || job.view_of(other) == job.view;
+        let why = || held.or_else(|| state.schedule.reason(job.id, is_seen));
+        (waits.then(why).flatten(), state.schedule.host(job.id))
     }
 
     /// What is set.
@@ -171,6 +172,11 @@ fn launch_all(jobs: Vec<Arc<Job>>) {
 }
 
 impl Job {
+    /// The view of another job, if there is one of that number and it is of a view.
+    fn view_of(&self, other: u32) -> Option<Arc<str>> {
+        self.manager.upgrade()?.job(other)?.view.clone()
+    }
+
     /// It waits from now on.
     fn queued(&self, manager: &Manager) -> Result<()> {
         let mut state = self.state();
@@ -191,6 +197,9 @@ impl Manager {
     /// What a job asks for: its nodes and its ranks.
     fn ask(&self, job: &Job, spec: &mut Spec) -> Result<(Ask, usize)> {
         let refuse = |text: String| Error::new(Errno::INVAL, text);
+        // Nothing is a part of what it does not see, unless that sees everything.
+        let around = spec.within.and_then(|around| job.view_of(around));
+        spec.within = spec.within.filter(|_| around.is_none() || around == job.view);
         let mut nodes = self.nodes.by_state();
         let mut scope = String::new();
         if let Some(view) = &job.view {

@@ -5,6 +5,7 @@ use super::clusters::SHOWN;
 use super::input::{self, Input};
 use super::job::{Job, Owner};
 use super::launch::{self, Incoming};
+use super::nodes::Link;
 use super::overview;
 use super::spec::{End, Phase, Status};
 use super::views::Scope;
@@ -54,9 +55,15 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
     ]);
     let root: Arc<dyn Dir> = Arc::new(Fixed { inode: Inode::new(0o555), files });
     Synthetic::with_homes(move |who| {
-        let asks = who.aname.is_empty() && !who.uname.is_empty();
-        let view = if asks { scope.manager()?.view_of(who.uname) } else { None };
-        Ok(view.map_or_else(|| root.clone(), |view| view_dir(&scope.of(&view))))
+        // Who is named in views has these and no other tree, by whatever name he asks for it.
+        let views = scope.manager()?.views_of(who.uname);
+        let mut asked = who.aname.split('/').filter(|name| !name.is_empty());
+        let of_views = (asked.next() == Some("views")).then(|| asked.next()).flatten();
+        Ok(match views.first() {
+            Some(_) if views.iter().any(|view| Some(&**view) == of_views) => root.clone(),
+            Some(view) => view_dir(&scope.of(view)),
+            None => root.clone(),
+        })
     })
 }
 
@@ -252,6 +259,23 @@ struct NodesDir {
     inode: Inode,
 }
 
+impl NodesDir {
+    /// A node's tree, or that of the view there.
+    fn tree_of(&self, link: &Link) -> Entry {
+        let remote = link.remote.clone();
+        match self.scope.view() {
+            Some(view) => {
+                let views = remote.place_of(&link.views);
+                Entry::mount_below(remote, views, view)
+            }
+            None => {
+                let (root, qid) = remote.root();
+                Entry::mount(remote, root, qid)
+            }
+        }
+    }
+}
+
 impl Dir for NodesDir {
     fn inode(&self) -> &Inode {
         &self.inode
@@ -260,10 +284,7 @@ impl Dir for NodesDir {
     fn get(&self, name: &str) -> Result<Option<Entry>> {
         match self.scope.manager()?.nodes.link(name) {
             _ if !self.scope.has_node(name) => Ok(None),
-            Ok(link) => {
-                let (root, qid) = link.remote.root();
-                Ok(Some(Entry::mount(link.remote.clone(), root, qid)))
-            }
+            Ok(link) => Ok(Some(self.tree_of(&link))),
             Err(error) if error.errno == Errno::NOENT => Ok(None),
             Err(error) => Err(error),
         }

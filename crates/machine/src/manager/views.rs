@@ -4,7 +4,8 @@
 //! A view is a tree of its own, `views/NAME`, with the files of a cluster: its nodes, the jobs that
 //! were made in it, and what is told of both. A client attaches there, by name or since it gives
 //! the name of a user of the view, and has a smaller cluster: what is not in the view has no name
-//! there, and its jobs get no nodes outside. Who may connect at all is not decided here.
+//! there, and its jobs get no nodes outside. Of a node it shows what that has for the view
+//! (`node/views.rs`). Who may connect at all is not decided here.
 
 use super::Manager;
 use super::job::Job;
@@ -12,6 +13,7 @@ use super::settings::{Values, check_name, named, number_of};
 use crate::keeper::Runtime;
 use muster_base::{nodeset, quote};
 use muster_ninep::error::{Errno, Error, Result, fail};
+use muster_ninep::host::user::{self, User};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -93,6 +95,11 @@ impl Scope {
     }
 }
 
+/// Whose this cluster is.
+fn own_name() -> Option<String> {
+    user::name(User::own().uid)
+}
+
 impl Manager {
     /// Makes, changes or deletes a view: `create NAME nodes=NODES cluster=NAME... user=NAME...`,
     /// `delete NAME`.
@@ -166,6 +173,11 @@ impl Manager {
                     let names = self.expand(set)?;
                     view.nodes.extend(names.iter().filter_map(|name| number_of(name)));
                 }
+                Some(("user", user)) if Some(user) == own_name().as_deref() => {
+                    let text = format!("{user} would be shut out of his own cluster: a view's");
+                    let text = text + " users are others; set MUSTER_VIEW to work in it  [E118]";
+                    return fail(Errno::INVAL, text);
+                }
                 Some(("user", user)) if !user.is_empty() && !user.contains(' ') => {
                     view.users.insert(user.to_owned());
                 }
@@ -199,11 +211,11 @@ impl Manager {
         }
     }
 
-    /// The view that a user sees.
-    pub(super) fn view_of(&self, user: &str) -> Option<String> {
+    /// The views that a user sees, if he does not see everything.
+    pub(super) fn views_of(&self, user: &str) -> Vec<String> {
         let settings = self.settings.get();
-        let mut views = settings.views.iter();
-        views.find(|(_, view)| view.users.contains(user)).map(|(name, _)| name.clone())
+        let his = settings.views.iter().filter(|(_, view)| view.users.contains(user));
+        his.map(|(name, _)| name.clone()).collect()
     }
 
     /// All views, a line each.

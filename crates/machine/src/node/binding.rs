@@ -87,8 +87,8 @@ mod tests {
         let (job, stdin, chdir) = (1, Stdin::NONE, None);
         let (argv, env) = (String::new(), String::new());
         let (in_turns, binds, umask) = (true, true, UMASK);
-        let known_as = job;
-        Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, nodes }
+        let (known_as, view) = (job, None);
+        Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, view, nodes }
     }
 
     /// The processors of the ranks of nodes with so many; those named `h` are another machine's.

@@ -1,9 +1,9 @@
 //! Commands that a session's `ctl` and the node's own `ctl` obey.
 
-use super::Node;
 use super::launch;
 use super::session::{Phase, Session};
 use super::tree::Files;
+use super::views::Scope;
 use crate::files::control::Commands;
 use crate::line;
 use crate::relay::{fan, source};
@@ -11,7 +11,7 @@ use muster_base::quote;
 use muster_ninep::client::Options;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::path::PathBuf;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a session's parent may take to answer.
@@ -139,7 +139,8 @@ impl SessionCtl {
         }
         let at = |error: Error| error.at(format!("parent {parent}"));
         let address = line::read_address(&target.address).map_err(at)?;
-        let client = line::connect("clone", &address, Options::default()).map_err(at)?;
+        let options = Options { aname: self.0.tree(), ..Options::default() };
+        let client = line::connect("clone", &address, options).map_err(at)?;
         client.with_deadlines(Some(ANSWER), None).walk(&number.to_string()).map_err(at)?;
         client.close();
         parent.clone_into(&mut self.0.state().parent);
@@ -182,7 +183,7 @@ impl SessionCtl {
         let most = if most <= 0 { targets.len() } else { most as usize };
         let session = &self.0;
         let load = || source::of(&session.directory, &session.argv.get()?, &session.env.get()?);
-        let failures = fan::send(most, targets, load)?;
+        let failures = fan::send(&session.tree(), most, targets, load)?;
         if failures.is_empty() {
             return Ok(());
         }
@@ -192,16 +193,15 @@ impl SessionCtl {
 }
 
 /// The node's own `ctl`.
-pub(super) struct RootCtl(pub(super) Weak<Node>);
+pub(super) struct RootCtl(pub(super) Scope);
 
 impl Commands for RootCtl {
     fn obey(&self, line: &str) -> Result<()> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let Some(node) = self.0.upgrade() else { return fail(Errno::IO, "the node is ending") };
         match words[..] {
             ["kill", name, pid] => {
                 let number = signal(name)?;
-                let all = node.all_sessions();
+                let all = self.0.sessions();
                 let runs = |files: &&Arc<Files>| match files.session().state().phase {
                     Phase::Running { pid: own } => own.to_string() == pid,
                     _ => false,
@@ -224,6 +224,6 @@ impl Commands for RootCtl {
     }
 
     fn status(&self) -> String {
-        self.0.upgrade().map_or_else(String::new, |node| format!("{}\n", node.setup.name))
+        self.0.node().map_or_else(|_| String::new(), |node| format!("{}\n", node.setup.name))
     }
 }

@@ -27,6 +27,7 @@ pub mod shepherd;
 pub mod tally;
 pub mod tree;
 mod unpacking;
+mod views;
 mod vote;
 mod watch;
 
@@ -102,8 +103,6 @@ pub struct Node {
     sessions: Mutex<Table>,
     /// This node's part of the global memory, once it takes part.
     memory: OnceLock<Weak<Memory>>,
-    /// Set once, right after construction: files refer to the node.
-    files: OnceLock<tree::RootFiles>,
 }
 
 #[derive(Default)]
@@ -128,7 +127,7 @@ impl Node {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let spawner = shepherd::Spawner::default();
         let directories = Arc::new(Directories::new(&setup.directory));
-        let node = Arc::new(Node {
+        Ok(Arc::new(Node {
             instance: now.unwrap_or_default().as_nanos() as u64,
             started: Instant::now(),
             noexec: Noexec::at(&setup.directory),
@@ -145,12 +144,8 @@ impl Node {
             cgroups,
             sessions: Mutex::default(),
             memory: OnceLock::new(),
-            files: OnceLock::new(),
             setup,
-        });
-        let files = tree::RootFiles::new(&node);
-        assert!(node.files.set(files).is_ok(), "it is set once");
-        Ok(node)
+        }))
     }
 
     /// Does beforehand what the first program would have to wait for.
@@ -178,8 +173,8 @@ impl Node {
         self.sessions.lock().expect("no holder panics")
     }
 
-    /// Makes a session.
-    fn open_session(self: &Arc<Node>) -> Result<Arc<Files>> {
+    /// Makes a session, of a view or of none.
+    fn open_session(self: &Arc<Node>, view: Option<Arc<str>>) -> Result<Arc<Files>> {
         let mut table = self.table();
         if table.sessions.len() >= SESSIONS_MAX {
             let text = format!("this node has {SESSIONS_MAX} sessions, its limit");
@@ -188,14 +183,19 @@ impl Node {
         table.last += 1;
         let number = table.last;
         drop(table);
-        let files = self.add(number, None)?;
+        let files = self.add(number, None, view)?;
         // Who has made it is to hear now if there is nothing left to make them with.
         files.fs()?;
         Ok(files)
     }
 
     /// Makes the session of a light rank.
-    fn open_light(self: &Arc<Node>, number: u32, light: Light) -> Result<Arc<Session>> {
+    fn open_light(
+        self: &Arc<Node>,
+        number: u32,
+        light: Light,
+        view: Option<Arc<str>>,
+    ) -> Result<Arc<Session>> {
         let table = self.table();
         if table.sessions.len() >= SESSIONS_MAX || table.sessions.contains_key(&number) {
             let count = table.sessions.len();
@@ -203,12 +203,17 @@ impl Node {
             return fail(Errno::AGAIN, format!("{text}, and no place for number {number}"));
         }
         drop(table);
-        Ok(self.add(number, Some(light))?.session().clone())
+        Ok(self.add(number, Some(light), view)?.session().clone())
     }
 
-    fn add(self: &Arc<Node>, number: u32, light: Option<Light>) -> Result<Arc<Files>> {
+    fn add(
+        self: &Arc<Node>,
+        number: u32,
+        light: Option<Light>,
+        view: Option<Arc<str>>,
+    ) -> Result<Arc<Files>> {
         let directory = self.directories.make(number)?;
-        let session = Session::new(self, number, directory, light);
+        let session = Session::new(self, number, directory, (light, view));
         let files = Files::new(&session);
         self.table().sessions.insert(number, files.clone());
         Ok(files)

@@ -408,7 +408,7 @@ fn run(session: &Arc<Session>) {
 
 /// Makes a rank's session.
 fn prepare(node: &Arc<Node>, light: Light, rank: &Rank, launch: &Launch) -> Result<Arc<Session>> {
-    let session = node.open_light(rank.session, light)?;
+    let session = node.open_light(rank.session, light, launch.view.as_deref().map(Into::into))?;
     session.argv.set(launch.argv.as_str());
     session.env.set(launch.env.as_str());
     if let Some(directory) = &launch.chdir {

@@ -14,6 +14,7 @@ use super::directory::Left;
 use super::noexec;
 use super::orders::Light;
 use super::shepherd::Ward;
+use super::views::Scope;
 use crate::files::feed::Feed;
 use crate::files::latch::Latch;
 use crate::files::stream::Stream;
@@ -106,6 +107,8 @@ pub(super) struct Session {
     pub(super) node: Weak<Node>,
     /// Which rank it is, if an order has made it.
     pub(super) light: Option<Light>,
+    /// The view that it belongs to, if any.
+    pub(super) view: Option<Arc<str>>,
     /// The directory that `fs/` shows.
     pub(super) directory: PathBuf,
     pub(super) argv: Text,
@@ -125,7 +128,7 @@ impl Session {
         node: &Arc<Node>,
         number: u32,
         directory: PathBuf,
-        light: Option<Light>,
+        (light, view): (Option<Light>, Option<Arc<str>>),
     ) -> Arc<Session> {
         let kick = node.watch.kicker(number);
         let state = State {
@@ -155,6 +158,7 @@ impl Session {
             number,
             node: Arc::downgrade(node),
             light,
+            view,
             directory,
             argv: Text::default(),
             env: Text::new(node.env.get().unwrap_or_default()),
@@ -181,6 +185,17 @@ impl Session {
 
     pub(super) fn is_wiped(&self) -> bool {
         self.state().phase == Phase::Wiped
+    }
+
+    /// The tree of a node in which it looks for other sessions, as a client attaches to it: who
+    /// belongs to a view reaches no session outside.
+    pub(super) fn tree(&self) -> String {
+        self.view.as_ref().map(|view| format!("views/{view}")).unwrap_or_default()
+    }
+
+    /// The same at its own node.
+    pub(super) fn scope(&self) -> Scope {
+        Scope::new(self.node.clone(), self.view.clone())
     }
 
     /// Where files for it are unpacked.

@@ -2,12 +2,14 @@
 
 use super::ctl::{RootCtl, SessionCtl};
 use super::session::{Phase, Presence, Session};
+use super::views::{Scope, ViewsDir};
 use super::{Node, account, beat, facts};
 use crate::files::control;
 use crate::files::feed::Feed;
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
 use crate::files::stream::Reader;
+use crate::files::text::Text;
 use crate::relay::receive::{self, Host, Landing};
 use crate::strober;
 use muster_ninep::call::{Answer, Data};
@@ -18,7 +20,7 @@ use muster_ninep::tree::{Attach, OpenFlags, Peer};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The name of a session's directory in its own.
@@ -39,16 +41,15 @@ fn find(named: &Named, name: &str) -> Option<Entry> {
 /// The tree that a node serves.
 #[must_use]
 pub fn of(node: &Arc<Node>) -> Synthetic {
-    Synthetic::new(Arc::new(Root { node: node.clone(), inode: Inode::new(0o555) }))
+    Synthetic::new(Root::new(&Scope::whole(node)))
 }
 
-struct Root {
-    node: Arc<Node>,
+/// The root of the whole tree, or of a view's.
+pub(super) struct Root {
+    scope: Scope,
     inode: Inode,
+    files: Named,
 }
-
-/// The files of the root; they live as long as the node.
-pub(super) struct RootFiles(Named);
 
 impl Dir for Root {
     fn inode(&self) -> &Inode {
@@ -56,41 +57,37 @@ impl Dir for Root {
     }
 
     fn get(&self, name: &str) -> Result<Option<Entry>> {
-        let fixed = self.node.files.get().and_then(|files| find(&files.0, name));
         let number = || name.parse::<u32>().ok().filter(|number| number.to_string() == name);
-        Ok(fixed.or_else(|| {
-            let files = self.node.session(number()?)?;
+        Ok(find(&self.files, name).or_else(|| {
+            let files = self.scope.session(number()?)?;
             let presence = files.session.come_in(true).ok()?;
             Some(Entry::Dir(Arc::new(SessionDir { files, _presence: presence })))
         }))
     }
 
     fn list(&self) -> Vec<String> {
-        let fixed = self.node.files.get().into_iter().flat_map(|files| &files.0);
-        let sessions = self.node.all_sessions();
+        let sessions = self.scope.sessions();
         let numbers = sessions.iter().map(|files| files.session.number.to_string());
-        fixed.map(|(name, _)| (*name).to_owned()).chain(numbers).collect()
+        self.files.iter().map(|(name, _)| (*name).to_owned()).chain(numbers).collect()
     }
 }
 
-impl RootFiles {
-    pub(super) fn new(node: &Arc<Node>) -> RootFiles {
-        let weak = Arc::downgrade(node);
+impl Root {
+    pub(super) fn new(scope: &Scope) -> Arc<Root> {
         let told = |permissions: u32, tell: fn(&Node) -> String| {
-            let weak = weak.clone();
-            let text = move || weak.upgrade().map(|node| tell(&node)).ok_or_else(ending);
-            File::text(permissions, text).entry()
+            let scope = scope.clone();
+            File::text(permissions, move || Ok(tell(&*scope.node()?))).entry()
         };
-        let ctl = weak.clone();
-        RootFiles(vec![
-            ("clone", clone_file(&weak)),
+        let (ctl, shown, beats) = (scope.clone(), scope.clone(), scope.clone());
+        let mut files = vec![
+            ("clone", clone_file(scope)),
             ("ctl", control::file(0o664, move || RootCtl(ctl.clone())).entry()),
             ("arch", told(0o444, |node| format!("/Linux/{}\n", node.setup.processor.name))),
-            ("env", node.env.file(0o664).entry()),
-            ("ns", node.ns.file(0o664).entry()),
-            ("state", node.state.file(0o664).entry()),
-            ("procs", told(0o444, procs)),
-            ("usage", usage_file(&weak)),
+            ("env", setting(scope, |node| &node.env)),
+            ("ns", setting(scope, |node| &node.ns)),
+            ("state", setting(scope, |node| &node.state)),
+            ("procs", File::text(0o444, move || Ok(procs(&shown))).entry()),
+            ("usage", usage_file(scope)),
             ("pwent", told(0o440, |_| facts::users())),
             ("grent", told(0o440, |_| facts::groups())),
             ("name", told(0o444, |node| format!("{}\n", node.setup.name))),
@@ -99,19 +96,30 @@ impl RootFiles {
             ("mem", told(0o444, |_| facts::memory())),
             ("load", told(0o444, |_| facts::load())),
             ("uptime", told(0o444, |node| format!("{}\n", node.started.elapsed().as_secs()))),
-            ("heartbeat", heartbeat_file(&weak)),
-            ("strobe", strobe_file(&weak)),
+            ("heartbeat", File::text(0o444, move || beat::pulse(&*beats.node()?)).entry()),
+            ("strobe", strobe_file(scope)),
             ("version", told(0o444, |_| format!("{}\n", env!("CARGO_PKG_VERSION")))),
-        ])
+        ];
+        if scope.view().is_none() {
+            files.push(("views", ViewsDir::entry(scope)));
+        }
+        Arc::new(Root { scope: scope.clone(), inode: Inode::new(0o555), files })
     }
 }
 
-fn ending() -> Error {
-    Error::new(Errno::IO, "the node is ending")
+/// What is set for the whole node: a view does not change it for others.
+fn setting(scope: &Scope, text: fn(&Node) -> &Text) -> Entry {
+    match (scope.view(), scope.node()) {
+        (None, Ok(node)) => text(&node).file(0o664).entry(),
+        _ => {
+            let scope = scope.clone();
+            File::text(0o444, move || text(&*scope.node()?).get()).entry()
+        }
+    }
 }
 
 /// One line for each session: number, pid, state, command.
-fn procs(node: &Node) -> String {
+fn procs(scope: &Scope) -> String {
     let line = |files: &Arc<Files>| {
         let session = &files.session;
         let command = session.argv.get().unwrap_or_default();
@@ -124,28 +132,22 @@ fn procs(node: &Node) -> String {
         };
         format!("{} {pid} {state} {}\n", session.number, command.lines().next().unwrap_or(""))
     };
-    node.all_sessions().iter().map(line).collect()
-}
-
-/// `heartbeat`: what this node knows of it.
-fn heartbeat_file(node: &Weak<Node>) -> Entry {
-    let node = node.clone();
-    File::text(0o444, move || beat::pulse(&*node.upgrade().ok_or_else(ending)?)).entry()
+    scope.sessions().iter().map(line).collect()
 }
 
 /// `strobe`: what the strober of this machine tells of itself. It is asked each time.
-fn strobe_file(node: &Weak<Node>) -> Entry {
+fn strobe_file(scope: &Scope) -> Entry {
     struct Asked {
-        node: Weak<Node>,
+        scope: Scope,
         lane: Lane,
     }
     impl Handle for Asked {
         fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
-            let node = self.node.clone();
+            let scope = self.scope.clone();
             call.park(|ticket| {
                 self.lane.run(move || {
                     if ticket.claim() {
-                        let told = node.upgrade().ok_or_else(ending).and_then(|n| strobe(&n));
+                        let told = scope.node().and_then(|node| strobe(&node));
                         let part = |text: String| slice(text.as_bytes(), offset, count).to_vec();
                         ticket.answer(told.map(|text| part(text).into()));
                     }
@@ -153,8 +155,8 @@ fn strobe_file(node: &Weak<Node>) -> Entry {
             })
         }
     }
-    let node = node.clone();
-    File::new(0o444, move |_| Ok(Asked { node: node.clone(), lane: Lane::default() })).entry()
+    let scope = scope.clone();
+    File::new(0o444, move |_| Ok(Asked { scope: scope.clone(), lane: Lane::default() })).entry()
 }
 
 fn strobe(node: &Node) -> Result<String> {
@@ -166,7 +168,7 @@ fn strobe(node: &Node) -> Result<String> {
 }
 
 /// `clone`: opening it makes a session, which the open file keeps.
-fn clone_file(node: &Weak<Node>) -> Entry {
+fn clone_file(scope: &Scope) -> Entry {
     struct Cloned {
         number: String,
         _presence: Presence,
@@ -177,9 +179,9 @@ fn clone_file(node: &Weak<Node>) -> Entry {
             Ok(slice(number, offset, count).to_vec().into())
         }
     }
-    let node = node.clone();
+    let scope = scope.clone();
     File::new(0o444, move |_| {
-        let files = node.upgrade().ok_or_else(ending)?.open_session()?;
+        let files = scope.node()?.open_session(scope.view().cloned())?;
         let presence = files.session.come_in(false)?;
         Ok(Cloned { number: files.session.number.to_string(), _presence: presence })
     })
@@ -265,16 +267,15 @@ impl Drop for Promise {
 }
 
 /// `usage`: what the node and all its sessions use. Looked up beside the thread that serves.
-fn usage_file(node: &Weak<Node>) -> Entry {
-    let (node, lane) = (node.clone(), Lane::default());
+fn usage_file(scope: &Scope) -> Entry {
+    let (scope, lane) = (scope.clone(), Lane::default());
     File::new(0o444, move |_| {
         let told = Latch::default();
-        let (later, node) = (Promise(told.clone()), node.clone());
+        let (later, scope) = (Promise(told.clone()), scope.clone());
         lane.run(move || {
             let mut usage = account::of_node();
-            let sessions = node.upgrade().map(|node| node.all_sessions()).unwrap_or_default();
             let used = |files: &Arc<Files>| Some((files.session.number, files.session.usage()?));
-            usage.sessions = sessions.iter().filter_map(used).collect();
+            usage.sessions = scope.sessions().iter().filter_map(used).collect();
             later.0.set(usage.text());
         });
         Ok(told)
@@ -334,10 +335,13 @@ impl Host for AtNode {
         self.0.node.upgrade().map_or_else(String::new, |node| node.setup.address.clone())
     }
 
+    fn tree(&self) -> String {
+        self.0.tree()
+    }
+
     fn session(&self, number: u32) -> Result<Landing> {
-        let node = self.0.node.upgrade().ok_or_else(ending)?;
         let missing = || Error::new(Errno::NOENT, format!("session {number} does not exist"));
-        let session = node.session(number).ok_or_else(missing)?.session.clone();
+        let session = self.0.scope().session(number).ok_or_else(missing)?.session.clone();
         // What is written to its directory from now on is somebody's who has come in.
         let _presence = session.come_in(true)?;
         Ok(AtNode(session).own())

@@ -75,15 +75,15 @@ type Head = (SyncSender<Piece>, JoinHandle<Sent>);
 type Piece = Option<Arc<[u8]>>;
 
 impl Fan {
-    /// Begins a stream to `targets`, to at most `most` nodes directly.
-    pub fn open(most: usize, targets: Vec<Target>) -> Fan {
+    /// Begins a stream to `targets` in this tree of their nodes, to at most `most` directly.
+    pub fn open(tree: &str, most: usize, targets: Vec<Target>) -> Fan {
         let groups = split(most, by_node(targets));
         let mut fan = Fan { heads: Vec::new(), failures: Vec::new() };
         for group in groups {
             let (pieces, arriving) = sync_channel(AHEAD);
             let thread = std::thread::Builder::new().name("relay".into());
-            let targets = group.clone();
-            match thread.spawn(move || send_to(most, group, &arriving)) {
+            let (targets, tree) = (group.clone(), tree.to_owned());
+            match thread.spawn(move || send_to(&tree, most, group, &arriving)) {
                 Ok(head) => fan.heads.push((pieces, head)),
                 Err(error) => {
                     let why = format!("has no thread to be sent to with: {error}");
@@ -120,6 +120,7 @@ impl Fan {
 /// # Errors
 /// When the load cannot be read.
 pub fn send(
+    tree: &str,
     most: usize,
     targets: Vec<Target>,
     load: impl Fn() -> Result<Load>,
@@ -127,7 +128,7 @@ pub fn send(
     let mut failures = Vec::new();
     let mut left = targets;
     while !left.is_empty() {
-        let fan = Fan::open(most, left);
+        let fan = Fan::open(tree, most, left);
         let mut packer = load()?.stream();
         let mut chunk = Vec::new();
         let unread = |error: super::pack::PackError| Error::new(Errno::IO, error.to_string());
@@ -166,11 +167,11 @@ fn split(most: usize, mut nodes: Vec<Target>) -> Vec<Vec<Target>> {
 }
 
 /// Serves one group: through the first of its nodes that answers.
-fn send_to(most: usize, group: Vec<Target>, pieces: &Receiver<Piece>) -> Sent {
+fn send_to(tree: &str, most: usize, group: Vec<Target>, pieces: &Receiver<Piece>) -> Sent {
     let mut sent = Sent::default();
     let mut left = group.into_iter();
     while let Some(head) = left.next() {
-        match begin(most, &head, left.as_slice()) {
+        match begin(tree, most, &head, left.as_slice()) {
             Err(error) => sent.failures.extend(failures_of(&head, &error.to_string())),
             Ok(file) => {
                 match pass_on(&file, pieces) {
@@ -195,9 +196,10 @@ fn levels(most: usize, below: usize) -> u32 {
 }
 
 /// Opens a head's `relay` file and tells it to whom to pass the stream on.
-fn begin(most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
+fn begin(tree: &str, most: usize, head: &Target, rest: &[Target]) -> Result<(Fid, u64)> {
     let address = line::read_address(&head.address)?;
-    let options = Options { deadline: Some(ANSWER), ..Options::default() };
+    let aname = tree.to_owned();
+    let options = Options { aname, deadline: Some(ANSWER), ..Options::default() };
     let patience = PIECE + LEVEL * levels(most, rest.len());
     let client =
         line::connect("relay", &address, options)?.with_deadlines(Some(ANSWER), Some(patience));

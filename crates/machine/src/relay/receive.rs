@@ -37,7 +37,9 @@ pub trait Host: Send + Sync + 'static {
     fn own(&self) -> Landing;
     /// The node's address, as targets name it.
     fn address(&self) -> String;
-    /// Another session of this node.
+    /// The tree in which it looks for targets at other nodes.
+    fn tree(&self) -> String;
+    /// Another session of this node, in that tree.
     ///
     /// # Errors
     /// When there is none of that number.
@@ -242,7 +244,7 @@ impl Sink for Receiving {
             }
         }
         self.most = most as usize;
-        self.fan = (!below.is_empty()).then(|| Fan::open(self.most, below));
+        self.fan = (!below.is_empty()).then(|| Fan::open(&self.host.tree(), self.most, below));
         Ok(())
     }
 
@@ -280,7 +282,7 @@ impl Sink for Receiving {
         let sent = self.fan.take().map(Fan::finish).unwrap_or_default();
         self.failures.extend(sent.failures);
         let load = || source::of(&landing.directory, &landing.argv.get()?, &landing.env.get()?);
-        self.failures.extend(fan::send(self.most, sent.orphans, load)?);
+        self.failures.extend(fan::send(&self.host.tree(), self.most, sent.orphans, load)?);
         let lines = self.failures.iter().map(|failure| format!("{failure}\n"));
         self.done.set(lines.collect::<String>());
         Ok(())

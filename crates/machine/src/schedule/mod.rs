@@ -325,8 +325,9 @@ impl Schedule {
         self.cluster.pending.iter().any(|ask| ask.job == job)
     }
 
-    /// Why a job waits: `4 nodes asked, 2 free; ahead of it: job 3`.
-    pub fn reason(&self, job: u32) -> Option<String> {
+    /// Why a job waits: `4 nodes asked, 2 free; ahead of it: job 3`. Jobs that its owner does not
+    /// see are not named.
+    pub fn reason(&self, job: u32, is_seen: impl Fn(u32) -> bool) -> Option<String> {
         let cluster = &self.cluster;
         let at = cluster.pending.iter().position(|ask| ask.job == job)?;
         let ask = &cluster.pending[at];
@@ -350,14 +351,16 @@ impl Schedule {
         let room = self.scheduler.room(cluster, &candidates);
         let reach: BTreeSet<u32> = candidates.into_iter().collect();
         let rivals = |one: &&Ask| cluster.reach(one).iter().any(|node| reach.contains(node));
-        let ahead = cluster.pending[..at].iter().filter(rivals).map(|one| one.job.to_string());
-        let mut ahead: Vec<String> = ahead.take(NAMED + 1).collect();
-        let more = if ahead.len() > NAMED { " and more" } else { "" };
-        ahead.truncate(NAMED);
-        let ahead = match ahead.len() {
-            0 => String::new(),
-            1 => format!("; ahead of it: job {}", ahead[0]),
-            _ => format!("; ahead of it: jobs {}{more}", ahead.join(", ")),
+        let ahead = cluster.pending[..at].iter().filter(rivals).map(|one| one.job);
+        let ahead: Vec<u32> = ahead.take(NAMED + 1).collect();
+        let named = ahead.iter().take(NAMED).filter(|job| is_seen(**job));
+        let named: Vec<String> = named.map(u32::to_string).collect();
+        let more = if ahead.len() > named.len() { " and more" } else { "" };
+        let ahead = match named.len() {
+            0 if ahead.is_empty() => String::new(),
+            0 => "; ahead of it: others".to_owned(),
+            1 => format!("; ahead of it: job {}{more}", named[0]),
+            _ => format!("; ahead of it: jobs {}{more}", named.join(", ")),
         };
         let host = self.steps.host(ask, cluster).zip(ask.within);
         let host = host.map(|(host, number)| {

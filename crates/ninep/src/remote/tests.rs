@@ -555,7 +555,18 @@ impl Relay {
     fn mounted(&self) -> (Server, Client) {
         let remote = Arc::new(Remote::new(&self.between, "n3"));
         let (root, qid) = remote.place_of(&self.between.walk("a/b").expect("walked"));
-        let above = Above(Inode::new(0o555), Entry::mount(remote, root, qid));
+        self.above(Entry::mount(remote, root, qid))
+    }
+
+    /// The same for what has this name in `a`, which nobody has walked to.
+    fn mounted_below(&self, name: &str) -> (Server, Client) {
+        let remote = Arc::new(Remote::new(&self.between, "n3"));
+        let a = remote.place_of(&self.between.walk("a").expect("walked"));
+        self.above(Entry::mount_below(remote, a, name))
+    }
+
+    fn above(&self, mount: Entry) -> (Server, Client) {
+        let above = Above(Inode::new(0o555), mount);
         let tree = Arc::new(Synthetic::new(Arc::new(above)));
         let server = Server::start(&tree, 1, same_user).expect("a server");
         let stream = server.connect().expect("pair");
@@ -579,13 +590,36 @@ fn walk(client: &Client, names: &[Name<'_>]) -> Result<(Vec<Qid>, Option<super::
 fn a_walk_that_has_been_below_a_mount_stops_at_it() {
     let relay = Relay::new();
     let (_server, client) = relay.mounted();
-    let (qids, fid) = walk(&client, &[b"m", b"c", b"..", b"..", b"..", b"d"]).expect("walked");
+    stops_at_its_mount(&client);
+}
+
+#[test]
+fn what_is_mounted_by_its_name_is_as_if_it_had_been_walked_to() {
+    let relay = Relay::new();
+    let (_server, client) = relay.mounted_below("b");
+    stops_at_its_mount(&client);
+    // The mount is the file that the name leads to.
+    let (_other, walked) = relay.mounted();
+    let walked = walked.walk("m").expect("walked").qid();
+    assert_eq!(walk(&client, &[b"m"]).expect("walked").0, [walked]);
+    let long: Vec<Name<'_>> = [&b"m"[..]].into_iter().chain([&b"x"[..]; 15]).collect();
+    assert_eq!(walk(&client, &long).expect("as long as a walk may be").0.len(), 16);
+    // What is not there has no name here.
+    let (_server, client) = relay.mounted_below("missing");
+    for names in [&[&b"m"[..]][..], &[b"m", b"c"]] {
+        assert_eq!(walk(&client, names).expect_err("not there").errno, Errno::NOENT);
+    }
+}
+
+#[track_caller]
+fn stops_at_its_mount(client: &Client) {
+    let (qids, fid) = walk(client, &[b"m", b"c", b"..", b"..", b"..", b"d"]).expect("walked");
     assert_eq!(fid.expect("all found").readlink().expect("read"), b"to/a/b/d");
     assert_eq!(qids.len(), 6);
     assert!(qids[0] == qids[2] && qids[2] == qids[3] && qids[3] == qids[4], "{qids:?}");
-    let (qids, fid) = walk(&client, &[b"m", b"c", b"..", b"..", b"missing"]).expect("a part");
+    let (qids, fid) = walk(client, &[b"m", b"c", b"..", b"..", b"missing"]).expect("a part");
     assert_eq!((qids.len(), fid.is_none()), (4, true));
-    let below = walk(&client, &[b"m", b"c"]).expect("walked").1.expect("all found");
+    let below = walk(client, &[b"m", b"c"]).expect("walked").1.expect("all found");
     let (tell, told) = mpsc::channel();
     below.walk_then(&[b"..", b"..", b"x"], move |walked| {
         let _ = tell.send(walked);
@@ -594,7 +628,7 @@ fn a_walk_that_has_been_below_a_mount_stops_at_it() {
     assert_eq!(fid.expect("all found").readlink().expect("read"), b"to/a/b/x");
     // From the mount itself `..` goes up, into the tree that it is mounted in.
     let root = client.root().qid();
-    assert_eq!(walk(&client, &[b"m", b".."]).expect("walked").0[1], root);
+    assert_eq!(walk(client, &[b"m", b".."]).expect("walked").0[1], root);
 }
 
 /// Once it opened the one fid at the other server that all walks start from, for good.

@@ -330,8 +330,8 @@ impl Job {
         let argv = self.wish.argv();
         let env = self.wish.env.clone();
         let (job, known_as, stdin, chdir) = (self.attempt, self.id, Stdin::NONE, None);
-        let (in_turns, binds, umask) = (false, true, UMASK);
-        Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, nodes }
+        let (in_turns, binds, umask, view) = (false, true, UMASK, None);
+        Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, view, nodes }
     }
 
     fn hashes(&self) -> Vec<Hash> {

@@ -1,0 +1,208 @@
+//! What a program in a view sees of others: nothing, wherever it looks.
+
+mod cluster;
+
+use cluster::{Cluster, until};
+use muster_ninep::client::{Client, Options};
+use muster_ninep::error::{Errno, Error};
+use muster_ninep::tree::OpenFlags;
+use std::collections::BTreeSet;
+
+/// Who attaches to the manager as this user, for this tree.
+fn attach(cluster: &Cluster, uname: &str, aname: &str) -> Result<Client, Error> {
+    let manager = cluster.directory().join("manager.sock");
+    let address = format!("unix!{}", manager.display()).parse().expect("an address");
+    let (uname, aname) = (uname.to_owned(), aname.to_owned());
+    Client::connect(&address, Options { uname, aname, ..Options::default() })
+}
+
+fn names(client: &Client, path: &str) -> BTreeSet<String> {
+    let entries = client.readdir(path).expect("a directory");
+    let names = entries.into_iter().map(|entry| String::from_utf8_lossy(&entry.name).into_owned());
+    names.filter(|name| name != "." && name != "..").collect()
+}
+
+/// The sessions that a directory of a node's shows.
+fn sessions(client: &Client, path: &str) -> BTreeSet<String> {
+    names(client, path).into_iter().filter(|name| name.parse::<u32>().is_ok()).collect()
+}
+
+/// What `procs` and `usage` tell of sessions: the first words of their lines.
+fn told(client: &Client, node: &str) -> [BTreeSet<String>; 2] {
+    ["procs", "usage"].map(|file| {
+        let text = client.read_to_string(&format!("{node}/{file}")).expect("a text");
+        let lines = text.lines().skip(usize::from(file == "usage"));
+        lines.filter_map(|line| line.split(' ').next().map(str::to_owned)).collect()
+    })
+}
+
+#[track_caller]
+fn hidden<T>(client: &Client, answer: impl FnOnce(&Client) -> Result<T, Error>) {
+    let error = answer(client).err().expect("there is no such name");
+    assert_eq!(error.errno, Errno::NOENT, "{error}");
+}
+
+/// A cluster of two nodes with view `lab` of n1, and a job in each of view and cluster there: the
+/// numbers of their sessions at n1, that of the view's first.
+fn two_jobs(test: &str) -> (Cluster, [String; 2]) {
+    let cluster = Cluster::up(test, 2);
+    cluster.muster(&["view", "create", "lab", "--nodes", "n1", "--user", "ann"]).run().ok();
+    let mut found: Vec<String> = Vec::new();
+    for words in [&["--view", "lab", "run"][..], &["run", "-w", "n1"]] {
+        let words = [words, &["--detach", "sleep", "1000"]].concat();
+        cluster.muster(&words).run().ok();
+        let job = cluster.muster(&["ps"]).run().ok().out.lines().count() as u64 - 1;
+        until("it runs", || cluster.job(job)["state"] == "running");
+        found.push(cluster.job(job)["ranks"][0]["session"].to_string());
+    }
+    (cluster, found.try_into().expect("two"))
+}
+
+#[test]
+fn a_node_shows_a_view_its_own_sessions_and_has_no_names_for_others() {
+    let (cluster, [own, other]) = two_jobs("t0161node");
+    let (whole, lab) = (attach(&cluster, "", "").unwrap(), attach(&cluster, "", "views/lab"));
+    let lab = lab.expect("the view");
+    let both: BTreeSet<String> = [own.clone(), other.clone()].into();
+    let only: BTreeSet<String> = [own.clone()].into();
+    assert_eq!(sessions(&whole, "nodes/n1"), both);
+    assert_eq!(told(&whole, "nodes/n1"), [both.clone(), both]);
+    // The same by whatever way one comes to the view.
+    let ann = attach(&cluster, "ann", "").unwrap();
+    for (client, node) in [(&lab, "nodes/n1"), (&ann, "nodes/n1"), (&whole, "views/lab/nodes/n1")] {
+        assert_eq!(sessions(client, node), only, "{node}");
+        assert_eq!(told(client, node), [only.clone(), only.clone()], "{node}");
+        hidden(client, |client| client.walk(&format!("{node}/{other}")));
+        hidden(client, |client| client.read_to_string(&format!("{node}/{other}/argv")));
+        hidden(client, |client| client.walk(&format!("{node}/views")));
+        let argv = client.read_to_string(&format!("{node}/{own}/argv")).expect("its own");
+        assert_eq!(argv, "sleep 1000\n");
+    }
+    // Up and down again is no way round.
+    let node = lab.walk("nodes/n1").unwrap();
+    for way in [&["..", "n1"][..], &["..", "..", "nodes", "n1"], &[&own, "..", "..", "n1"]] {
+        let way: Vec<&[u8]> = way.iter().chain([&&*other]).map(|name| name.as_bytes()).collect();
+        assert_eq!(node.walk(&way).expect_err("no such name").errno, Errno::NOENT, "{way:?}");
+    }
+    let up = node.walk(&[own.as_bytes(), b"..", b"..", b"..", b"name"]).map(|_| ());
+    assert!(up.is_ok(), "`..` stops at the view's root of the node: {up:?}");
+    hidden(&lab, |lab| lab.walk("nodes/n0"));
+    // A process of another's is none here; what is set for the whole node is not set in a view.
+    let pid = whole.read_to_string(&format!("nodes/n1/{other}/ctl")).unwrap();
+    let killed = lab.write("nodes/n1/ctl", format!("kill KILL {pid}\n")).expect_err("none here");
+    assert_eq!(killed.errno, Errno::SRCH, "{killed}");
+    for file in ["env", "ns", "state"] {
+        let written = lab.write(&format!("nodes/n1/{file}"), "X=1\n").expect_err("refused");
+        assert_eq!(written.errno, Errno::ACCESS, "{written}");
+    }
+    // It is the same directory each time, and not that of the whole cluster.
+    assert_eq!(lab.walk("nodes/n1").unwrap().qid().path, node.qid().path);
+    assert_ne!(whole.walk("nodes/n1").unwrap().qid().path, node.qid().path);
+    cluster.down();
+}
+
+#[test]
+fn a_session_made_in_a_view_is_the_views_and_reaches_no_other() {
+    let (cluster, [own, other]) = two_jobs("t0161made");
+    cluster.muster(&["view", "create", "rest", "--nodes", "n[0-1]"]).run().ok();
+    let whole = attach(&cluster, "", "").unwrap();
+    let [lab, rest] =
+        ["lab", "rest"].map(|view| attach(&cluster, "", &format!("views/{view}")).unwrap());
+    let mut clone = lab.open("nodes/n1/clone", OpenFlags::default()).expect("a session");
+    let number = String::from_utf8(clone.read_rest().unwrap()).unwrap();
+    assert_eq!(sessions(&lab, "nodes/n1"), [own.clone(), number.clone()].into());
+    assert_eq!(sessions(&rest, "nodes/n1"), [].into());
+    assert!(sessions(&whole, "nodes/n1").contains(&number));
+    hidden(&rest, |rest| rest.walk(&format!("nodes/n1/{number}")));
+    lab.write(&format!("nodes/n1/{number}/argv"), "echo hello\n").unwrap();
+    lab.write(&format!("nodes/n1/{number}/ctl"), "exec\n").unwrap();
+    assert_eq!(lab.read_to_string(&format!("nodes/n1/{number}/stdout")).unwrap(), "hello\n");
+    // Sessions are named to others by address and number: those of others are not there either.
+    let at = |node: &str, number: &str| {
+        format!("unix!{}/{number}", cluster.directory().join(format!("{node}.sock")).display())
+    };
+    let tell = |line: String| lab.write(&format!("nodes/n1/{number}/ctl"), line);
+    for line in ["connect", "clone 1"] {
+        let error = tell(format!("{line} {}\n", at("n1", &other))).expect_err("not to be seen");
+        assert!(error.text.contains(&format!("{other}: no such file")), "{error}");
+        tell(format!("{line} {}\n", at("n1", &own))).expect("its own view's");
+    }
+    let argv = |number: &str| whole.read_to_string(&format!("nodes/n1/{number}/argv")).unwrap();
+    assert_eq!((&*argv(&own), &*argv(&other)), ("echo hello\n", "sleep 1000\n"));
+    cluster.down();
+}
+
+#[test]
+fn who_is_named_in_a_view_gets_no_other_tree() {
+    let cluster = Cluster::up("t0161user", 2);
+    for (view, node) in [("lab", "n1"), ("pair", "n[0-1]"), ("other", "n0")] {
+        let user: &[&str] = if view == "other" { &[] } else { &["--user", "ann"] };
+        let words = [&["view", "create", view, "--nodes", node], user].concat();
+        cluster.muster(&words).run().ok();
+    }
+    let nodes = |aname: &str| names(&attach(&cluster, "ann", aname).unwrap(), "nodes");
+    // The first of his views is the root of whoever names none; all of them are by name.
+    for aname in ["", "/", "views/lab", "/views//lab/"] {
+        assert_eq!(nodes(aname), ["n1".to_owned()].into(), "{aname:?}");
+    }
+    assert_eq!(nodes("views/pair").len(), 2);
+    for aname in ["views", "views/other", "views/lab/..", "images", "views/../views/other"] {
+        let refused = attach(&cluster, "ann", aname).map(|_| ()).expect_err(aname);
+        assert_eq!(refused.errno, Errno::NOENT, "{aname}: {refused}");
+    }
+    let root = attach(&cluster, "ann", "/").unwrap();
+    for path in ["views", "ctl", "../ctl", "events", "slots"] {
+        hidden(&root, |root| root.walk(path));
+    }
+    let as_ann = |words: &[&str]| cluster.muster(words).env("USER", "ann").run();
+    let all = as_ann(&["--view", "/", "ls", "/nodes"]).ok();
+    assert_eq!(all.sorted(), ["n1"]);
+    as_ann(&["--view", "other", "ps"]).code(1).says("there is no view other");
+    as_ann(&["view", "delete", "lab"]).code(1).says("unless you are named in the view");
+    for down in [&["down"][..], &["--view", "/", "down"]] {
+        as_ann(down).code(2).says("who is named in a view of it sees no more");
+    }
+    // Whose the cluster is would not come back from there.
+    let own = cluster.muster(&["run", "id", "-un"]).run().ok().out;
+    let words = ["view", "create", "own", "--nodes", "n0", "--user", own.trim()];
+    cluster.muster(&words).run().code(1).says("would be shut out of his own cluster");
+    cluster.down();
+}
+
+#[test]
+fn sessions_of_a_view_stay_its_own_when_the_manager_is_another() {
+    let (cluster, [own, _]) = two_jobs("t0161again");
+    let old = cluster.kill("manager");
+    until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    cluster.await_nodes(2);
+    let lab = attach(&cluster, "", "views/lab").expect("the view");
+    assert_eq!(sessions(&lab, "nodes/n1"), [own].into());
+    cluster.down();
+}
+
+#[test]
+fn what_is_said_of_a_job_that_waits_in_a_view_names_no_others() {
+    let cluster = Cluster::up("t0161said", 2);
+    cluster.muster(&["scheduler", "gang", "--slots", "2"]).run().ok();
+    cluster.muster(&["view", "create", "lab", "--nodes", "n1"]).run().ok();
+    cluster.muster(&["view", "create", "rest", "--nodes", "n[0-1]"]).run().ok();
+    let mut job = 0;
+    let mut start = |view: &str, state: &str| {
+        let words = ["--view", view, "run", "--detach", "-N", "1", "-w", "n1", "sleep", "1000"];
+        cluster.muster(&words).run().ok();
+        job += 1;
+        until("it is so far", || cluster.job(job)["state"] == state);
+        job
+    };
+    let (theirs, own) = (start("rest", "running"), start("lab", "running"));
+    let (_, waits) = (start("rest", "pending"), start("lab", "pending"));
+    let why = |job: u64| cluster.job(job)["why"].as_str().unwrap_or_default().to_owned();
+    assert!(why(waits).ends_with("ahead of it: others"), "{}", why(waits));
+    let last = start("lab", "pending");
+    assert!(why(last).ends_with(&format!("ahead of it: job {waits} and more")), "{}", why(last));
+    let usage = cluster.json(&["--view", "lab", "cat", "/usage"]);
+    assert_eq!(usage["slots"]["slots"], serde_json::json!([[], [own]]), "{usage}");
+    let usage = cluster.json(&["cat", "/usage"]);
+    assert_eq!(usage["slots"]["slots"], serde_json::json!([[theirs], [own]]), "{usage}");
+    cluster.down();
+}
