@@ -206,3 +206,28 @@ fn what_is_said_of_a_job_that_waits_in_a_view_names_no_others() {
     assert_eq!(usage["slots"]["slots"], serde_json::json!([[theirs], [own]]), "{usage}");
     cluster.down();
 }
+
+#[test]
+fn what_is_no_view_or_cannot_be_one_is_refused_in_a_sentence() {
+    let cluster = Cluster::up("t0161bad", 1);
+    let long = "x".repeat(65);
+    let user = |name| ["view", "create", "lab", "--nodes", "n0", "--user", name];
+    cluster.muster(&["view", "create", "lab", "--nodes", "n0"]).run().ok();
+    for (words, said) in [
+        // Each was a tree's name once: of all views, or of a view's nodes.
+        (&["--view", "", "ps"][..], "there is no view ''. See:"),
+        (&["--view", "lab/nodes", "ps"], "there is no view lab/nodes. See:"),
+        (&["--view", "..", "ps"], "there is no view ... See:"),
+        (&["view", "create", &long, "--nodes", "n0"], "it has up to 64 letters"),
+        (&["view", "create", ".x", "--nodes", "n0"], "begins with neither '-' nor '.'"),
+        (&["view", "create", "ctl", "--nodes", "n0"], "'ctl' is a file"),
+        (&user("a b"), "'a b' is no user's name"),
+        (&user(""), "'' is no user's name"),
+    ] {
+        let said = cluster.muster(words).run().code(1).says(said);
+        assert_eq!(said.err.trim().lines().count(), 1, "{}", said.err);
+    }
+    // As good as not set, as with every other variable.
+    cluster.muster(&["ps"]).env("MUSTER_VIEW", "").run().ok();
+    cluster.down();
+}

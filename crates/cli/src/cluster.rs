@@ -5,6 +5,7 @@ use crate::run::Cluster;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
+use muster_base::quote;
 use muster_machine::keeper::{EMBEDDED, Keeper, Plan, Runtime, State, by_file, clear_dead};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Options};
@@ -57,10 +58,17 @@ impl Context {
             }
             Some(State::Kept(_)) => {}
         }
+        let missing = |view: &str| {
+            let view = quote::quote(view);
+            anyhow!("there is no view {view}. See: muster --view / view  [E117]")
+        };
+        // As a part of a tree's name it would lead to another.
+        let is_a_name = |view: &str| view == "/" || !view.is_empty() && !view.contains('/');
+        if let Some(view) = self.view.as_deref().filter(|view| !is_a_name(view)) {
+            return Err(missing(view));
+        }
         self.connect_soon().map_err(|error| match (&self.view, error.downcast_ref::<Error>()) {
-            (Some(view), Some(refused)) if refused.errno == Errno::NOENT => {
-                anyhow!("there is no view {view}. See: muster --view / view  [E117]")
-            }
+            (Some(view), Some(refused)) if refused.errno == Errno::NOENT => missing(view),
             _ => self.silent(&error),
         })
     }

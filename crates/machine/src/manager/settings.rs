@@ -91,7 +91,8 @@ pub(super) fn check_name(name: &str) -> Result<()> {
         || !name.chars().all(plain)
     {
         return invalid(format!(
-            "'{name}' is no name: it has letters, digits, '-', '_' and '.'  [E118]"
+            "'{name}' is no name: it has up to 64 letters, digits, '-', '_' and '.', and \
+             begins with neither '-' nor '.'  [E118]"
         ));
     }
     Ok(())

@@ -178,9 +178,10 @@ impl Manager {
                     let text = text + " users are others; set MUSTER_VIEW to work in it  [E118]";
                     return fail(Errno::INVAL, text);
                 }
-                Some(("user", user)) if !user.is_empty() && !user.contains(' ') => {
-                    view.users.insert(user.to_owned());
+                Some(("user", user)) if user.is_empty() || user.contains(char::is_whitespace) => {
+                    return fail(Errno::INVAL, format!("'{user}' is no user's name  [E118]"));
                 }
+                Some(("user", user)) => drop(view.users.insert(user.to_owned())),
                 Some(("cluster", name)) => drop(view.clusters.insert(self.parse_cluster(name)?)),
                 _ => {
                     let text = format!("'{word}' says nothing of a view: write nodes=, user=");
