@@ -7,6 +7,7 @@ use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Error};
 use muster_ninep::tree::OpenFlags;
 use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
 
 /// Who attaches to the manager as this user, for this tree.
 fn attach(cluster: &Cluster, uname: &str, aname: &str) -> Result<Client, Error> {
@@ -229,5 +230,46 @@ fn what_is_no_view_or_cannot_be_one_is_refused_in_a_sentence() {
     }
     // As good as not set, as with every other variable.
     cluster.muster(&["ps"]).env("MUSTER_VIEW", "").run().ok();
+    cluster.down();
+}
+
+/// Once each walk to one led to a directory of its own, and a kernel took the one before it for
+/// removed, with whoever worked in it.
+#[test]
+fn a_directory_of_a_view_or_of_a_job_is_the_same_each_time_and_another_in_each_tree() {
+    let (cluster, _) = two_jobs("t0161same");
+    let whole = attach(&cluster, "", "").unwrap();
+    let paths = [
+        "views/lab",
+        "views/lab/nodes",
+        "views/lab/nodes/n1",
+        "views/lab/jobs",
+        "views/lab/jobs/1/ranks/0",
+        "nodes/n1",
+        "jobs/1",
+        "jobs/1/ranks",
+        "jobs/1/ranks/0",
+        "jobs/2/ranks/0",
+    ];
+    let qid = |path: &str| whole.walk(path).expect("a directory").qid().path;
+    let found: Vec<u64> = paths.iter().map(|path| qid(path)).collect();
+    assert_eq!(found, paths.iter().map(|path| qid(path)).collect::<Vec<_>>());
+    assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), paths.len(), "{found:?}");
+    let mount = cluster.work().join("m");
+    std::fs::create_dir(&mount).expect("made");
+    let at = mount.to_str().expect("text");
+    cluster.muster(&["mount", at]).run().ok();
+    // The kernel looks again, and `pwd` asks it.
+    let script = "cd $0; sleep 1.2; ls $0 >/dev/null; exec /bin/pwd -P";
+    let shells = paths.map(|path| {
+        let mut shell = Command::new("bash");
+        shell.args(["-c", script, &format!("{at}/{path}")]).stdout(Stdio::piped());
+        (path, shell.spawn().expect("a shell"))
+    });
+    for (path, shell) in shells {
+        let out = shell.wait_with_output().expect("it ends").stdout;
+        assert_eq!(String::from_utf8_lossy(&out).trim(), format!("{at}/{path}"));
+    }
+    cluster.muster(&["umount", at]).run().ok();
     cluster.down();
 }

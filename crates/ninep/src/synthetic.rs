@@ -11,6 +11,7 @@ use crate::mounted::{Foreign, Mounted};
 use crate::record::{Attr, DirEntry, Qid, SetAttr, Statfs, Time, mode};
 use crate::tree::{Attach, C, OpenFlags, Tree};
 use crate::wire::Name;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,6 +21,9 @@ pub type SynCall<'a> = Call<'a, Fid>;
 
 /// Bit of every qid path made here; no file system's inode numbers reach so far.
 pub(crate) const MADE: u64 = 1 << 63;
+
+/// Bit of those that tell what something is, and not that it is new.
+const NAMED: u64 = 1 << 62;
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -37,6 +41,14 @@ impl Inode {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let born = Time { sec: now.as_secs(), nsec: now.subsec_nanos().into() };
         Inode { path: MADE | NEXT.fetch_add(1, Ordering::Relaxed), permissions, born }
+    }
+
+    /// That of `what` in this tree: of what is made anew each time that somebody walks to it. A
+    /// kernel takes a directory for removed whose name leads to another, also from who is in it.
+    pub fn of(permissions: u32, what: impl Hash) -> Inode {
+        let mut hasher = DefaultHasher::new();
+        what.hash(&mut hasher);
+        Inode { path: MADE | NAMED | hasher.finish() >> 2, ..Inode::new(permissions) }
     }
 
     fn qid(&self, kind: u8) -> Qid {

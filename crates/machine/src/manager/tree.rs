@@ -81,7 +81,7 @@ fn shown(scope: &Scope) -> Vec<(&'static str, Entry)> {
         ("history", File::new(0o444, history).entry()),
         (
             "nodes",
-            Entry::Dir(Arc::new(NodesDir { scope: scope.clone(), inode: Inode::new(0o555) })),
+            Entry::Dir(Arc::new(NodesDir { scope: scope.clone(), inode: scope.inode("nodes") })),
         ),
         ("jobs", Entry::Dir(Arc::new(JobsDir::new(scope)))),
     ]
@@ -100,10 +100,10 @@ fn seen(scope: &Scope, lines: &[u8]) -> Vec<u8> {
 fn view_dir(scope: &Scope) -> Arc<dyn Dir> {
     let mut files = shown(scope);
     if !scope.clusters().is_empty() {
-        let clusters = ClustersDir { scope: scope.clone(), inode: Inode::new(0o555) };
+        let clusters = ClustersDir { scope: scope.clone(), inode: scope.inode("clusters") };
         files.push(("clusters", Entry::Dir(Arc::new(clusters))));
     }
-    Arc::new(Fixed { inode: Inode::new(0o555), files })
+    Arc::new(Fixed { inode: scope.inode("view"), files })
 }
 
 /// `clusters` of a view: others that it has.
@@ -122,7 +122,7 @@ impl Dir for ClustersDir {
             return Ok(None);
         }
         let (scope, cluster) = (self.scope.clone(), name.to_owned());
-        let inode = Inode::new(0o555);
+        let inode = scope.inode(("cluster", name));
         Ok(Some(Entry::Dir(Arc::new(ClusterDir { scope, cluster, inode }))))
     }
 
@@ -316,7 +316,7 @@ impl JobsDir {
             let job = of_clone.manager()?.new_job(of_clone.view().cloned())?;
             Ok(Cloned(job.id.to_string(), job.own()))
         });
-        JobsDir { scope: scope.clone(), inode: Inode::new(0o555), clone: clone.entry() }
+        JobsDir { scope: scope.clone(), inode: scope.inode("jobs"), clone: clone.entry() }
     }
 }
 
@@ -332,7 +332,8 @@ impl Dir for JobsDir {
         let Ok(id) = name.parse() else { return Ok(None) };
         let job = self.scope.manager()?.job(id);
         let job = job.filter(|job| self.scope.has_job_of(job.view.as_deref()));
-        Ok(job.filter(|job| job.id.to_string() == name).map(|job| Entry::Dir(job.directory())))
+        let job = job.filter(|job| job.id.to_string() == name);
+        Ok(job.map(|job| Entry::Dir(job.directory(&self.scope))))
     }
 
     fn list(&self) -> Vec<String> {
@@ -343,8 +344,8 @@ impl Dir for JobsDir {
 }
 
 impl Job {
-    /// Its directory. What it shows of ranks is there once they have places.
-    fn directory(self: &Arc<Job>) -> Arc<dyn Dir> {
+    /// Its directory in a tree. What it shows of ranks is there once they have places.
+    fn directory(self: &Arc<Job>, scope: &Scope) -> Arc<dyn Dir> {
         let job = self;
         let (told, ctl) = (job.clone(), job.clone());
         let (files, chunks) = (job.clone(), job.clone());
@@ -368,15 +369,17 @@ impl Job {
             }
             named.push(("output", placed.log.row().entry()));
             named.push(("take", placed.log.take().entry()));
-            let ranks = RanksDir { job: job.clone(), inode: Inode::new(0o555) };
+            let (scope, inode) = (scope.clone(), scope.inode(("ranks", job.id)));
+            let ranks = RanksDir { job: job.clone(), scope, inode };
             named.push(("ranks", Entry::Dir(Arc::new(ranks))));
         }
-        Arc::new(Fixed { inode: Inode::new(0o555), files: named })
+        Arc::new(Fixed { inode: scope.inode(("job", job.id)), files: named })
     }
 }
 
 struct RanksDir {
     job: Arc<Job>,
+    scope: Scope,
     inode: Inode,
 }
 
@@ -410,7 +413,7 @@ impl Dir for RanksDir {
             let (root, qid) = hold.link.remote.place_of(&hold.session);
             named.push(("session", Entry::mount(hold.link.remote.clone(), root, qid)));
         }
-        let dir = Fixed { inode: Inode::new(0o555), files: named };
+        let dir = Fixed { inode: self.scope.inode(("rank", self.job.id, rank)), files: named };
         Ok(Some(Entry::Dir(Arc::new(dir))))
     }
 

@@ -14,9 +14,11 @@ use crate::keeper::Runtime;
 use muster_base::{nodeset, quote};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::host::user::{self, User};
+use muster_ninep::synthetic::Inode;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::hash::Hash;
 use std::sync::{Arc, Weak};
 
 /// Some nodes, and who sees them and nothing else.
@@ -63,6 +65,11 @@ impl Scope {
 
     pub(super) fn view(&self) -> Option<&Arc<str>> {
         self.view.as_ref()
+    }
+
+    /// The inode of a directory of this tree, which is another than that of any other tree.
+    pub(super) fn inode(&self, what: impl Hash) -> Inode {
+        Inode::of(0o555, (self.view(), what))
     }
 
     /// Whether a node is to be seen.

@@ -103,7 +103,8 @@ impl Root {
         if scope.view().is_none() {
             files.push(("views", ViewsDir::entry(scope)));
         }
-        Arc::new(Root { scope: scope.clone(), inode: Inode::new(0o555), files })
+        let inode = Inode::of(0o555, ("node", scope.view()));
+        Arc::new(Root { scope: scope.clone(), inode, files })
     }
 }
 

@@ -10,8 +10,8 @@ use super::Node;
 use super::tree::{Files, Root};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::synthetic::{Dir, Entry, Inode};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, Weak};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
 
 /// Which sessions a tree shows: all, or those of a view.
 #[derive(Clone)]
@@ -59,14 +59,12 @@ impl Scope {
 pub(super) struct ViewsDir {
     whole: Scope,
     inode: Inode,
-    /// Those that somebody is in, so that a directory is the same as long as he is.
-    visited: Mutex<BTreeMap<String, Weak<Root>>>,
 }
 
 impl ViewsDir {
     pub(super) fn entry(whole: &Scope) -> Entry {
         let (whole, inode) = (whole.clone(), Inode::new(0o555));
-        Entry::Dir(Arc::new(ViewsDir { whole, inode, visited: Mutex::default() }))
+        Entry::Dir(Arc::new(ViewsDir { whole, inode }))
     }
 }
 
@@ -76,15 +74,8 @@ impl Dir for ViewsDir {
     }
 
     fn get(&self, name: &str) -> Result<Option<Entry>> {
-        let mut visited = self.visited.lock().expect("no holder panics");
-        let there = visited.get(name).and_then(Weak::upgrade);
-        let root = there.unwrap_or_else(|| {
-            let root = Root::new(&Scope { view: Some(name.into()), ..self.whole.clone() });
-            visited.retain(|_, root| root.strong_count() > 0);
-            visited.insert(name.to_owned(), Arc::downgrade(&root));
-            root
-        });
-        Ok(Some(Entry::Dir(root)))
+        let of_view = Scope { view: Some(name.into()), ..self.whole.clone() };
+        Ok(Some(Entry::Dir(Root::new(&of_view))))
     }
 
     fn list(&self) -> Vec<String> {
