@@ -273,3 +273,27 @@ fn a_directory_of_a_view_or_of_a_job_is_the_same_each_time_and_another_in_each_t
     cluster.muster(&["umount", at]).run().ok();
     cluster.down();
 }
+
+#[test]
+fn a_job_of_a_view_is_no_step_of_another_views() {
+    let cluster = Cluster::up("t0161step", 1);
+    cluster.muster(&["scheduler", "fcfs"]).run().ok();
+    for view in ["lab", "rest"] {
+        cluster.muster(&["view", "create", view, "--nodes", "n0"]).run().ok();
+    }
+    cluster.muster(&["--view", "rest", "run", "--detach", "sleep", "1000"]).run().ok();
+    until("it runs", || cluster.job(1)["state"] == "running");
+    // A job of the same view is one, and has its nodes.
+    for (view, state) in [("lab", "pending"), ("rest", "running")] {
+        let client = attach(&cluster, "", &format!("views/{view}")).unwrap();
+        let mut clone = client.open("jobs/clone", OpenFlags::default()).expect("a job");
+        let number = String::from_utf8(clone.read_rest().unwrap()).unwrap();
+        let spec = r#"{"argv":["sleep","1000"],"within":1,"stdin":"none"}"#;
+        client.write(&format!("jobs/{number}/spec"), spec).expect("written");
+        client.write(&format!("jobs/{number}/ctl"), "start\n").expect("started");
+        let job = cluster.job(number.parse().unwrap());
+        assert_eq!(job["state"], state, "{job}");
+        assert_eq!(job["within"] == 1, view == "rest", "{job}");
+    }
+    cluster.down();
+}
