@@ -14,6 +14,8 @@ use rustix::process::Signal;
 use spawn::Session;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 /// Whoever is to be told within two seconds is told within this on a busy machine.
@@ -375,17 +377,8 @@ fn a_reader_below_a_node_that_is_killed_is_told_so() {
 #[test]
 fn a_full_disk_costs_the_job_and_nothing_else() {
     let cluster = Cluster::none("t0140full");
-    let disk = cluster.work().join("disk");
-    fs::create_dir(&disk).unwrap();
-    let mount = |args: &[&str]| std::process::Command::new(args[0]).args(&args[1..]).status();
-    let at = disk.to_str().unwrap();
-    let mounted = mount(&["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "muster", at]);
-    if !mounted.is_ok_and(|status| status.success()) {
-        eprintln!("only root can mount a small disk: nothing tested");
-        return;
-    }
-    let _guard = Mounted(at.to_owned());
-    let runtime = disk.join("r");
+    let Some(disk) = Disk::mount(&cluster, "size=5m,mode=700") else { return };
+    let (disk, runtime) = (&disk.0, disk.0.join("r"));
     let call =
         |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", runtime.to_str().unwrap());
     call(&["up", "-N", "2"]).run().ok();
@@ -399,14 +392,16 @@ fn a_full_disk_costs_the_job_and_nothing_else() {
     let said = call(&["run", "-N", "2", "--bcast", "big", "true"]).run().code(125);
     assert!(said.err.contains("  [E"), "{}", said.err);
     // The nodes throw away what they had of it, before or after that answer.
-    let free = || rustix::fs::statvfs(&disk).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
+    let free = || rustix::fs::statvfs(disk).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
     until("the disk has room again", || free() > 5 << 19);
     let filler = disk.join("filler");
+    // Or that would make room.
+    call(&["logs", "--drop", "1"]).run().ok();
     let _ = fs::write(&filler, vec![0; 8 << 20]);
-    // More than what is free in the journal's last page.
-    let said =
-        call(&["run", "--env", &format!("PAD={}", "x".repeat(8192)), "true"]).run().code(125);
-    assert!(said.err.contains("  [E"), "{}", said.err);
+    // More than what is free in the journal's last page: that has some set aside.
+    call(&["run", "--env", &format!("PAD={}", "x".repeat(8192)), "true"]).run().ok();
+    let said = call(&["run", "head", "-c", "300000", "/dev/zero"]).run().code(125);
+    assert!(said.err.contains("[E310"), "{}", said.err);
     call(&["ps"]).run().ok();
     // It heals without a restart.
     fs::remove_file(&filler).unwrap();
@@ -440,15 +435,86 @@ fn a_file_that_may_grow_no_more_costs_the_job_and_not_the_manager() {
     cluster.down();
 }
 
-/// A mount that goes with the test.
-struct Mounted(String);
+#[test]
+fn outputs_of_jobs_that_ended_first_make_room_on_a_full_disk_and_are_said_to_be_gone() {
+    let cluster = Cluster::none("t0140room");
+    let Some(disk) = Disk::mount(&cluster, "size=12m,mode=700") else { return };
+    let runtime = disk.0.join("r");
+    let call =
+        |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", runtime.to_str().unwrap());
+    call(&["up", "-N", "1"]).run().ok();
+    let prints = |script: &str| {
+        call(&["run", "--detach", "sh", "-c", script]).run().ok();
+    };
+    let ended = |job: &str| {
+        call(&["logs", "-f", job]).run();
+        let said = call(&["ps", "--json", job]).run().ok().out;
+        serde_json::from_str::<serde_json::Value>(&said).unwrap()["jobs"][0].clone()
+    };
+    for (job, script) in [("1", "echo first"), ("2", "head -c 3000000 /dev/zero")] {
+        prints(script);
+        ended(job);
+    }
+    prints("head -c 30000000 /dev/zero");
+    let why = ended("3")["why"].to_string();
+    assert!(
+        why.contains("job 3 takes most") && why.contains("muster logs --drop 3  [E310"),
+        "{why}"
+    );
+    let dropped = |job: &str, why: &str| {
+        let said = call(&["logs", job]).run().code(1);
+        assert!(said.err.contains(why) && said.out.is_empty(), "{said:?}");
+        sentence(&said, "E164");
+    };
+    let full = format!("the disk of {} was full", runtime.join("default").display());
+    dropped("1", &full);
+    dropped("2", &full);
+    // That one is the next to go.
+    assert_eq!(call(&["run", "echo", "well"]).run().ok().out, "well\n");
+    dropped("3", &full);
+    let log = fs::read_to_string(runtime.join("default/keeper.log")).unwrap();
+    assert!(log.contains("what job 2 has printed is dropped"), "{log}");
+    prints("echo one; exec sleep 1000");
+    let said = call(&["logs", "--drop", "5"]).run().code(1);
+    sentence(&said, "E165");
+    call(&["kill", "5"]).run().ok();
+    ended("5");
+    assert_eq!(call(&["logs", "5"]).run().ok().out, "one\n");
+    call(&["logs", "--drop", "5"]).run().ok();
+    dropped("5", "somebody asked for that");
+    let said = call(&["cat", "jobs/5/stdout"]).run();
+    assert!(said.code != 0 && said.err.contains("was dropped"), "{said:?}");
+    // The next manager knows it, too.
+    let pids = fs::read_to_string(runtime.join("default/pids")).unwrap();
+    let manager = pids.lines().find_map(|line| line.strip_prefix("manager ")).unwrap();
+    signal(manager.split(' ').next().unwrap().parse().unwrap(), Signal::KILL);
+    until("the next manager is there", || call(&["logs", "4"]).run().code == 0);
+    dropped("2", &full);
+    dropped("5", "somebody asked for that");
+    call(&["down"]).run().ok();
+}
 
-impl Drop for Mounted {
+/// A small disk that goes with the test; only root can mount one.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn mount(cluster: &Cluster, options: &str) -> Option<Disk> {
+        let at = cluster.work().join("disk");
+        fs::create_dir(&at).unwrap();
+        let mut mount = Command::new("mount");
+        let mounted = mount.args(["-t", "tmpfs", "-o", options, "muster"]).arg(&at).status();
+        if !mounted.is_ok_and(|status| status.success()) {
+            eprintln!("only root can mount a small disk: nothing tested");
+            return None;
+        }
+        Some(Disk(at))
+    }
+}
+
+impl Drop for Disk {
     fn drop(&mut self) {
-        let _ = std::process::Command::new(env!("CARGO_BIN_EXE_muster"))
-            .arg("down")
-            .env("MUSTER_RUNTIME", format!("{}/r", self.0))
-            .output();
-        let _ = std::process::Command::new("umount").args(["-l", &self.0]).status();
+        let mut down = Command::new(env!("CARGO_BIN_EXE_muster"));
+        let _ = down.arg("down").env("MUSTER_RUNTIME", self.0.join("r")).output();
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
     }
 }

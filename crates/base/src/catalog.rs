@@ -114,7 +114,7 @@ catalog! {
         "The muster run that started the job had it. Of what is taken so, 64 to 96 MiB are kept \
          for others, or one job's output could fill the disk."
         "Keep it where it goes: muster run ./a > FILE, or -o FILE. The output of a job that was \
-         started with --detach is kept whole."
+         started with --detach is kept whole while the disk has room."
     E114 "The node is down."
         "Its daemon died, or its connection broke. It is started again, and joins by itself."
         "muster nodes tells why; try again in a moment, or choose others: -w n[0-2]"
@@ -242,6 +242,14 @@ catalog! {
     E163 "There is no such signal."
         "Signals are named as kill -l does, with or without SIG, or given by number."
         "kill -l lists them."
+    E164 "What the job has printed was dropped."
+        "The disk of the cluster's directory was full, and the outputs of the jobs that had ended \
+         first made room; or somebody dropped it: muster logs --drop."
+        "Keep output where it goes: muster run ./a > FILE, or -o FILE. Make room before the disk \
+         is full: muster logs --drop JOB, df $MUSTER_RUNTIME"
+    E165 "The output of a job that has not ended is not dropped."
+        "It is still written, and whoever follows it has to get it."
+        "End the job first: muster kill JOB"
     E170 "This is no name for an image."
         "Images and architectures are directories of the cluster's tree, so their names are plain."
         "Use letters, digits, '-', '_' and '.': muster image push compute --arch x86_64 FILE"
@@ -326,8 +334,11 @@ catalog! {
          busy beyond measure. What it runs goes on when it does; it gets no new jobs until then."
         "muster nodes shows it. To give the job up: Ctrl-C, or muster kill JOB"
     E310 "The manager cannot write."
-        "Its disk is full or fails: the journal or a job's output cannot be kept."
-        "Make room where the cluster's directory is: df $MUSTER_RUNTIME"
+        "Its disk is full or fails: the journal or a job's output cannot be kept. On a full disk \
+         the outputs of jobs that have ended go first (E164); if that does not do, the message \
+         names the job whose output takes most."
+        "End that job and drop its output: muster kill JOB, muster logs --drop JOB. Or make room \
+         where the cluster's directory is: df $MUSTER_RUNTIME"
     E401 "The cluster's manager cannot be reached."
         "It died or is stopped. A restarted manager finds its jobs again; muster run waits for it."
         "muster ps tells whether it is back. If it stays away: muster down"

@@ -16,7 +16,7 @@ use std::sync::Mutex;
 /// Print what a job has printed so far.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster logs 3\n  muster logs -f -l 3\n  \
-                        muster logs 3 --rank 5 --stderr")]
+                        muster logs 3 --rank 5 --stderr\n  muster logs --drop 3")]
 pub struct Args {
     /// Number of the job, or CLUSTER.NUMBER
     job: JobName,
@@ -32,12 +32,20 @@ pub struct Args {
     /// What it has printed as errors
     #[arg(long)]
     stderr: bool,
+    /// Print nothing, and keep no longer what the job has printed; it has ended
+    #[arg(long, conflicts_with_all = ["follow", "rank", "label", "stderr"])]
+    drop: bool,
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let context = &args.job.context(context);
     let job = args.job.number;
     let client = context.connect()?;
+    if args.drop {
+        let dropped = client.write(&format!("{}/ctl", job_path(job)), "drop output\n");
+        dropped.map_err(|error| job_refused(&args.job, error))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let file = if args.stderr { "stderr" } else { "stdout" };
     let directory = job_path(job);
     let Some(mut ranks) = ranks(&client, &args.job, args.follow)? else {
@@ -52,7 +60,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
         ranks = vec![rank];
     }
-    tell_what_follows(&client, &args.job);
+    tell_what_follows(&client, &args.job)?;
     let source = Source { context, client, job, follow: args.follow };
     if args.label {
         labelled(&source, &directory, file, &ranks)?;
@@ -118,10 +126,14 @@ fn status(client: &Client, job: u32) -> Option<Status> {
 }
 
 /// Says of a job that has begun again that this is the output of all its attempts, and of one whose
-/// output somebody takes that this is only the end of it.
-fn tell_what_follows(client: &Client, name: &JobName) {
+/// output somebody takes that this is only the end of it. Of one whose output was dropped nothing
+/// follows.
+fn tell_what_follows(client: &Client, name: &JobName) -> Result<()> {
     let status = status(client, name.number).unwrap_or_default();
     let job = name.label();
+    if let Some(why) = status.dropped {
+        bail!("what job {job} has printed was dropped: {why}  [E164]");
+    }
     if !status.requeued.is_empty() {
         let attempts = status.requeued.len() + 1;
         // Nobody has to read it.
@@ -139,6 +151,7 @@ fn tell_what_follows(client: &Client, name: &JobName) {
             status.taken / 1_000_000
         );
     }
+    Ok(())
 }
 
 /// The ranks of a job, in order. One that waits for its nodes has none: who follows it waits until

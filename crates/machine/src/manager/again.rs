@@ -57,7 +57,8 @@ impl Job {
         drop((holds, sending));
         self.forget(limit);
         // A full disk costs the memory of this attempt, nothing else.
-        let _ = manager.history.add(&self.status());
+        let status = self.status();
+        let _ = manager.with_all_room(|| Ok(manager.history.add(&status)?));
         manager.event(json!({
             "event": "job begins again", "job": self.id, "attempt": next.requeued.len() + 1,
             "why": why,
@@ -70,7 +71,8 @@ impl Job {
     fn another(&self, attempt: u32, why: &str) -> Option<Arc<Job>> {
         let placed = OnceLock::new();
         if let Some(before) = self.placed.get() {
-            let log = before.log.again(&begins(self.id, self.requeued.len(), why)).ok()?;
+            let why = begins(self.id, self.requeued.len(), why);
+            let log = self.manager.upgrade()?.with_room(|| before.log.again(&why)).ok()?;
             let _ = placed.set(Placed { log, waits: before.waits.again() });
         }
         let requeued = self.requeued.iter().cloned().chain([why.to_owned()]).collect();

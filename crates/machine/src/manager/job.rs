@@ -21,7 +21,7 @@ use crate::files::stream::Stream;
 use crate::files::text::Text;
 use crate::launch::Order;
 use crate::memory::id_of;
-use crate::output::Output;
+use crate::output::{Output, PIECE_MAX};
 use crate::usage::Usage;
 use muster_base::ending::signal_name;
 use muster_fabric::primitive::Nodes;
@@ -90,7 +90,7 @@ pub(super) struct State {
 #[derive(Default)]
 pub(super) struct Ties {
     /// Fids that own it.
-    owners: AtomicUsize,
+    pub(super) owners: AtomicUsize,
     /// It needs none.
     is_detached: AtomicBool,
 }
@@ -277,9 +277,11 @@ impl Job {
 
     /// All that is told of it.
     pub(super) fn status(&self) -> Status {
-        let taken = self.placed.get().map_or(0, |placed| placed.log.gone());
+        let log = self.placed.get().map(|placed| &placed.log);
+        let taken = log.map_or(0, JobLog::gone);
+        let dropped = log.and_then(|log| log.dropped().cloned());
         if let Some(past) = &*self.past.lock().expect("no holder panics") {
-            return Status { taken, ..past.clone() };
+            return Status { taken, dropped, ..past.clone() };
         }
         let manager = self.manager.upgrade();
         // The queue is asked first: it looks at jobs while it is locked.
@@ -314,6 +316,7 @@ impl Job {
             why: verdict.map_or(waits, |(_, _, why)| why),
             requeued: self.requeued.clone(),
             taken,
+            dropped,
             ranks,
             transport: manager.map_or("", |manager| manager.nodes.transport()).to_owned(),
         }
@@ -505,8 +508,9 @@ impl Job {
         let status = self.status();
         if let Some(manager) = self.manager.upgrade() {
             // A full disk costs the memory of this job, nothing else.
-            let _ = manager.history.add(&status);
+            let _ = manager.with_all_room(|| Ok(manager.history.add(&status)?));
             let _ = manager.record(&[Record::Done { status: Box::new(status.clone()) }]);
+            manager.room.may_go(self);
             manager.event(json!({
                 "event": "job done", "job": self.id, "exit": status.exit, "end": status.end,
                 "why": status.why,
@@ -642,14 +646,18 @@ impl Job {
     /// A rank has written. False if that is not wanted any more, or cannot be kept: the job ends
     /// then, without grace, since what it wrote on would be lost.
     pub(super) fn wrote(self: &Arc<Job>, rank: usize, output: Output, bytes: &[u8]) -> bool {
-        let Some(placed) = self.placed.get() else { return false };
-        let error = match placed.log.append(rank, output, bytes) {
-            Ok(is_wanted) => return is_wanted,
-            Err(error) => error,
+        let (Some(placed), Some(manager)) = (self.placed.get(), self.manager.upgrade()) else {
+            return false;
         };
-        let place = self.manager.upgrade().map(|manager| manager.directory.clone());
-        let place = place.unwrap_or_default();
-        let why = format!("its output cannot be kept in {}: {error}  [E310]", place.display());
+        let append = |bytes| manager.with_room(|| placed.log.append(rank, output, bytes));
+        let mut appended = bytes.chunks(PIECE_MAX).map(append);
+        let error = match appended.find(|done| !matches!(done, Ok(true))) {
+            None => return true,
+            Some(Ok(_)) => return false,
+            Some(Err(error)) => error,
+        };
+        let place = manager.directory.display();
+        let why = format!("its output cannot be kept in {place}: {error}  [E310]");
         self.attempt_failed(&why);
         let mut state = self.state();
         let actions = state.progress.grace_over();

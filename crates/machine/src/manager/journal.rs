@@ -133,6 +133,13 @@ pub enum Record {
         /// All that is told of it.
         status: Box<Status>,
     },
+    /// What it has printed is not kept any more.
+    Dropped {
+        /// Its number.
+        job: u32,
+        /// Why.
+        why: String,
+    },
 }
 
 impl Record {
@@ -145,6 +152,7 @@ impl Record {
             | Record::Placed { job, .. }
             | Record::Started { job, .. }
             | Record::Detached { job }
+            | Record::Dropped { job, .. }
             | Record::Ending { job, .. }
             | Record::Exited { job, .. }
             | Record::Closed { job, .. } => *job,
@@ -212,7 +220,13 @@ impl Census {
         let number = record.job();
         let done = self.done.get(self.attempts.get(&number).unwrap_or(&number));
         match (record, done) {
-            (Record::New { .. } | Record::Again { .. } | Record::Done { .. }, _) => true,
+            (
+                Record::New { .. }
+                | Record::Again { .. }
+                | Record::Done { .. }
+                | Record::Dropped { .. },
+                _,
+            ) => true,
             // How many ranks have written its log; and of the last attempt, that its number was
             // given.
             (Record::Placed { .. }, Some(has_ranks)) => !has_ranks || number == self.last,

@@ -85,9 +85,10 @@ pub(super) fn create(job: &Job) -> Result<File> {
 /// Takes bytes of a chunk.
 pub(super) fn give(job: &Job, offset: u64, bytes: &[u8]) -> Result<()> {
     let file = open(job, "chunks", File::options().write(true))?;
+    let Some(manager) = job.manager.upgrade() else { return gone() };
     let mut state = job.state();
     match &mut state.kept {
-        Some(kept) => kept.take(&file, offset, bytes),
+        Some(kept) => manager.with_room(|| kept.take(&file, offset, bytes)),
         None => Err(ended_by(&state)),
     }
 }

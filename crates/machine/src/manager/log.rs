@@ -50,6 +50,8 @@ struct State {
     length: u64,
     /// What is before this in the file is not kept any more.
     gone: Arc<AtomicU64>,
+    /// Nothing of it is kept any more, and why.
+    dropped: Arc<OnceLock<String>>,
     taken: Taken,
     /// How many ranks the job has.
     count: usize,
@@ -75,8 +77,9 @@ struct State {
 #[derive(Clone)]
 pub struct JobLog {
     state: Arc<Mutex<State>>,
-    /// As there; to look at it takes no lock, which who reads a long log holds for long.
+    /// As there; to look at these takes no lock, which who reads a long log holds for long.
     gone: Arc<AtomicU64>,
+    dropped: Arc<OnceLock<String>>,
     /// For which attempt this one writes.
     attempt: usize,
 }
@@ -103,7 +106,8 @@ impl JobLog {
     }
 
     fn of(state: State, attempt: usize) -> JobLog {
-        JobLog { gone: state.gone.clone(), state: Arc::new(Mutex::new(state)), attempt }
+        let (gone, dropped) = (state.gone.clone(), state.dropped.clone());
+        JobLog { gone, dropped, state: Arc::new(Mutex::new(state)), attempt }
     }
 
     /// Lets no stream end before [`end_all`](JobLog::end_all).
@@ -157,6 +161,28 @@ impl JobLog {
         self.gone.load(Ordering::Relaxed)
     }
 
+    /// Whether anything was printed that is kept: more than that each stream has ended.
+    pub fn has_output(&self) -> bool {
+        let state = self.locked();
+        state.length - state.gone() > (Output::BOTH.len() * state.count * HEADER) as u64
+    }
+
+    /// Keeps nothing any more of a job that has ended. Who wants it is told why.
+    pub fn drop_all(&self, why: &str) {
+        let mut state = self.locked();
+        state.rest();
+        let _ = state.dropped.set(why.to_owned());
+        // What cannot go stays, and nobody reads it.
+        let _ = state.file.set_len(0);
+        (state.length, _) = (0, fs::remove_file(taken::beside(&state.path)));
+        state.gone.store(0, Ordering::Relaxed);
+    }
+
+    /// Why nothing of it is kept any more.
+    pub fn dropped(&self) -> Option<&String> {
+        self.dropped.get()
+    }
+
     /// For which attempt it writes, from 0.
     pub fn attempt(&self) -> usize {
         self.attempt
@@ -185,22 +211,20 @@ impl JobLog {
         stream.map_or(0, |stream| stream[at].end - state.bases[rank][at])
     }
 
-    /// Appends output of a rank; false if nobody wants that any more.
+    /// Appends output of a rank, [`PIECE_MAX`] bytes at most; false if nobody wants that any more.
     ///
     /// # Errors
     /// When it cannot be written: the disk is full.
     pub fn append(&self, rank: usize, output: Output, bytes: &[u8]) -> Result<bool> {
-        for bytes in bytes.chunks(PIECE_MAX) {
-            let mut state = self.locked();
-            if state.attempt != self.attempt || state.open == [0; 2] {
-                return Ok(false);
-            }
-            let at = state.write(rank, output, bytes)?;
-            state.index(rank, output, at, bytes);
-            state.make_mark();
-            state.serve_row();
-            state.serve(rank, output);
+        let mut state = self.locked();
+        if state.attempt != self.attempt || state.open == [0; 2] {
+            return Ok(false);
         }
+        let at = state.write(rank, output, bytes)?;
+        state.index(rank, output, at, bytes);
+        state.make_mark();
+        state.serve_row();
+        state.serve(rank, output);
         Ok(true)
     }
 
@@ -286,6 +310,7 @@ impl State {
             length: file.metadata()?.len(),
             file,
             gone: Arc::new(Mark::read(path)?.map_or(0, |mark| mark.at).into()),
+            dropped: Arc::default(),
             taken: Taken::default(),
             count,
             is_resting: true,
@@ -381,8 +406,16 @@ impl State {
         (self.open, self.is_resting) = ([0; 2], true);
     }
 
+    fn is_kept(&self) -> Result<()> {
+        match self.dropped.get() {
+            Some(why) => fail(Errno::NODATA, format!("the job's output was dropped: {why}")),
+            None => Ok(()),
+        }
+    }
+
     /// Finds out what is in the file of a job that is done, if that is not known.
     fn awaken(&mut self) -> Result<()> {
+        self.is_kept()?;
         if !self.is_resting {
             return Ok(());
         }
@@ -430,6 +463,9 @@ impl State {
 
     /// Bytes of the row, or none if they are still to come.
     fn piece(&self, offset: u64, count: usize) -> Option<Result<Vec<u8>>> {
+        if let Err(dropped) = self.is_kept() {
+            return Some(Err(dropped));
+        }
         if let Some(lacking) = self.gone().checked_sub(offset).filter(|lacking| *lacking > 0) {
             return Some(fail(Errno::STALE, format!("{lacking} bytes are gone: {TAKEN}")));
         }

@@ -33,6 +33,7 @@ pub mod progress;
 mod queue;
 mod report;
 mod restore;
+mod room;
 mod settings;
 mod silence;
 pub mod spec;
@@ -55,6 +56,7 @@ use mail::Mail;
 use muster_ninep::error::{Error, Result, fail};
 use nodes::Nodes;
 use queue::Queue;
+use room::Room;
 use settings::Settings;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -71,6 +73,7 @@ pub struct Manager {
     directory: PathBuf,
     journal: Journal,
     history: History,
+    room: Room,
     timer: Timer,
     nodes: Nodes,
     roster: Roster,
@@ -140,6 +143,7 @@ impl Manager {
             directory: directory.to_owned(),
             journal,
             history: History::open(directory)?,
+            room: Room::open(directory)?,
             timer: Timer::start()?,
             nodes: Nodes::expecting(memory.before().iter().map(|node| name_of(*node))),
             roster: roster.clone(),
@@ -195,6 +199,7 @@ impl Manager {
 
     /// Makes a job.
     fn new_job(self: &Arc<Manager>, view: Option<Arc<str>>) -> Result<Arc<Job>> {
+        self.make_room();
         let mut jobs = self.jobs();
         jobs.last += 1;
         let id = jobs.last;
@@ -219,6 +224,7 @@ impl Manager {
             let _ = std::thread::Builder::new().name("journal".into()).spawn(tidy);
         }
         for old in outdated {
+            self.room.forget(old.id);
             JobLog::remove(&self.log_of(old.id));
         }
         Ok(job)
@@ -249,8 +255,8 @@ impl Manager {
 
     /// Writes a record, before what it tells is acted upon.
     fn record(&self, records: &[Record]) -> Result<()> {
-        self.journal.write(records).or_else(|error| {
-            let Error { errno, text } = Error::from(error);
+        let written = self.with_all_room(|| Ok(self.journal.write(records)?));
+        written.or_else(|Error { errno, text }| {
             fail(errno, format!("the manager cannot write its journal: {text}  [E310]"))
         })
     }

@@ -53,6 +53,8 @@ struct Told {
     /// In the order in which it happened: the first failure is the job's.
     ends: Vec<Ended>,
     done: Option<Status>,
+    /// Why what it has printed is not kept.
+    dropped: Option<String>,
 }
 
 /// What the journal tells of all of them, and which job's last attempt goes by which number.
@@ -110,6 +112,11 @@ impl Read {
             Record::Done { status } => {
                 let id = status.id;
                 self.job(id).done = Some(*status);
+            }
+            Record::Dropped { job, why } => {
+                if let Some(told) = self.told.get_mut(&job) {
+                    told.dropped = Some(why);
+                }
             }
             Record::Placed { job, spec, ranks } => {
                 if let Some(told) = self.attempt(job) {
@@ -199,7 +206,11 @@ fn open_log(manager: &Manager, job: &Job, told: &Told) -> Result<()> {
     let Some(ranks) = told.ranks.or(done) else { return Ok(()) };
     let path = manager.log_of(job.id);
     let (log, waits) = match told.done {
-        Some(_) => (JobLog::resting(&path, ranks)?, Waits::over(ranks)),
+        Some(_) => {
+            let log = JobLog::resting(&path, ranks)?;
+            told.dropped.iter().for_each(|why| log.drop_all(why));
+            (log, Waits::over(ranks))
+        }
         None => {
             let log = JobLog::open(&path, ranks)?;
             let spec = told.placed.as_ref().map(|(spec, _)| spec);
@@ -217,7 +228,8 @@ fn open_log(manager: &Manager, job: &Job, told: &Told) -> Result<()> {
 fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
     let unreadable = open_log(manager, job, &told).err();
     if let Some(status) = told.done {
-        return job.restore_done(&status);
+        job.restore_done(&status);
+        return manager.room.may_go(job);
     }
     // There may be some that nobody knows of.
     job.state().kept = Some(Kept::default());

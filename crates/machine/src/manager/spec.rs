@@ -265,6 +265,9 @@ pub struct Status {
     /// Bytes of `output` that are not kept: who took them has them.
     #[serde(skip_serializing_if = "is_none")]
     pub taken: u64,
+    /// Why nothing of `output` is kept any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<String>,
     /// What its nodes are reached by.
     pub transport: String,
 }

@@ -572,6 +572,7 @@ impl Commands for JobCtl {
                 job.detach();
                 Ok(())
             }
+            ["drop", "output"] => job.drop_output(),
             ["close", "stdin"] => {
                 input::close(job);
                 Ok(())

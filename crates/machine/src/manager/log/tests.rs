@@ -21,6 +21,13 @@ fn fill(log: &JobLog) {
     }
 }
 
+/// Appends more than one piece.
+fn append_all(log: &JobLog, bytes: &[u8]) {
+    for piece in bytes.chunks(PIECE_MAX) {
+        assert!(log.append(0, Output::Stdout, piece).unwrap());
+    }
+}
+
 #[test]
 fn lines_of_ranks_do_not_mix_and_a_restart_finds_all_of_them() {
     let path = std::env::temp_dir().join(format!("muster-log-{}", std::process::id()));
@@ -311,7 +318,7 @@ fn who_writes_more_than_is_taken_waits_until_it_is_or_nobody_takes_it() {
     wait(&log);
     assert_eq!(went.load(Ordering::Relaxed), 1, "there is room");
     let more = vec![b'x'; 2 * PIECE_MAX];
-    log.append(0, Output::Stdout, &more).unwrap();
+    append_all(&log, &more);
     wait(&log);
     assert_eq!(went.load(Ordering::Relaxed), 1);
     let mut state = log.locked();
@@ -322,7 +329,7 @@ fn who_writes_more_than_is_taken_waits_until_it_is_or_nobody_takes_it() {
     state.take(1, 3 * PIECE_MAX as u64);
     State::go_on(state);
     assert_eq!(went.load(Ordering::Relaxed), 2);
-    log.append(0, Output::Stdout, &more.repeat(2)).unwrap();
+    append_all(&log, &more.repeat(2));
     wait(&log);
     assert_eq!(went.load(Ordering::Relaxed), 2);
     log.ranks_ended([1]);
@@ -353,7 +360,7 @@ fn nothing_goes_that_one_of_several_who_take_it_has_not_or_of_a_job_that_needs_n
     JobLog::remove(&path);
     let log = long(&path, 1024);
     log.keep_all();
-    log.append(0, Output::Stdout, &vec![b'x'; 64 << 20]).unwrap();
+    append_all(&log, &vec![b'x'; 64 << 20]);
     let mut state = log.locked();
     let length = state.length;
     state.take(1, length);
