@@ -2,7 +2,7 @@
 
 mod cluster;
 
-use cluster::{Cluster, MUSTER, Running, until};
+use cluster::{Cluster, MUSTER, Running, signal, stop, until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -249,6 +249,34 @@ fn a_drained_node_gets_no_jobs_until_it_is_resumed_even_by_another_manager() {
     cluster.muster(&["nodes", "--drain", "n9", "--reason", "x"]).run().code(1).says("no node n9");
     cluster.muster(&["nodes", "--drain", "n0"]).run().code(2).says("--reason");
     cluster.down();
+}
+
+/// The keeper stands still, so that nobody starts the daemon again for now.
+#[test]
+fn a_job_for_a_node_that_is_down_waits_until_it_is_up_again_by_default_and_in_a_queue() {
+    for scheduler in ["share", "fcfs"] {
+        let cluster = up("t0160down", &[scheduler]);
+        let keeper = cluster.await_pid("keeper");
+        stop(keeper);
+        cluster.kill("n3");
+        cluster.await_nodes(3);
+        for (name, asked) in [("all", ["-N", "4"]), ("named", ["-w", "n3"])] {
+            let waits = cluster.muster(&[&["run", "-J", name], &asked[..], &["hostname"]].concat());
+            let waits = waits.start();
+            let why = await_state(&cluster, name, "pending")["why"].to_string();
+            assert!(why.contains("can take it"), "{why}");
+            signal(keeper, Signal::CONT);
+            waits.wait().ok();
+            stop(keeper);
+            cluster.kill("n3");
+            cluster.await_nodes(3);
+        }
+        let five = cluster.muster(&["run", "-N", "5", "true"]).run().code(125);
+        five.says("4 exist (n[0-2] up, n3 down). Nothing queued. Use -N 4  [E110");
+        signal(keeper, Signal::CONT);
+        cluster.await_nodes(4);
+        cluster.down();
+    }
 }
 
 #[test]

@@ -84,10 +84,10 @@ catalog! {
          system (for instance ~/.muster; on hosts that ssh reaches set it there), muster up. A \
          file on the nodes: send it along by naming it with a slash, without --no-send."
     E110 "The job asks for what the cluster does not have."
-        "More nodes than exist or are up, or nodes of other names. It was refused at once; nothing \
-         waits. A node that is down because its daemon has died is started again within a second."
-        "muster nodes shows what there is, and what is down. A larger cluster, once its jobs are \
-         done: muster down && muster up -N K"
+        "More nodes than exist. It was refused at once; nothing waits. For nodes that are down, \
+         slow or drained a job waits."
+        "muster nodes shows what there is. A larger cluster, once its jobs are done: muster down \
+         && muster up -N K"
     N110 "The job waits for its nodes."
         "Others have them or wait ahead of it, or some are down, slow, drained or reserved. It \
          starts by itself, but never on nodes that are reserved each day if it does not say how \
@@ -116,8 +116,10 @@ catalog! {
         "Keep it where it goes: muster run ./a > FILE, or -o FILE. The output of a job that was \
          started with --detach is kept whole while the disk has room."
     E114 "The node is down."
-        "Its daemon died, or its connection broke. It is started again, and joins by itself."
-        "muster nodes tells why; try again in a moment, or choose others: -w n[0-2]"
+        "Its daemon died or its connection broke while a job was being started there, or no node \
+         has joined yet. It is started again, and joins by itself; a job that asks for it then \
+         waits."
+        "muster nodes tells why; try again, or choose others: -w n[0-2]"
     E115 "This is no way to schedule."
         "There is no such scheduler, or one of its settings is not what it can be: a slice takes \
          from 300 us to 8 s, and at least one slot is needed."

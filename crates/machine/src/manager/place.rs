@@ -37,7 +37,8 @@ pub struct Nodes {
     /// Those that are there and have not answered for a while: who asks for them waits until they
     /// do.
     pub slow: Vec<String>,
-    /// Those that are known, but not there.
+    /// Those that are known, but not there: their daemons are started again, so who asks for them
+    /// waits as well.
     pub down: Vec<String>,
 }
 
@@ -167,22 +168,15 @@ impl Wanted {
     /// One sentence that says what was asked for, what there is, and what to do.
     pub fn check(&self, nodes: &Nodes) -> Result<(), String> {
         self.check_names(nodes)?;
-        let most = nodes.up.len() + nodes.slow.len();
+        let most = nodes.up.len() + nodes.slow.len() + nodes.down.len();
         if most == 0 {
-            return Err(match &nodes.down[..] {
-                [] => "no node has joined yet. See: muster nodes  [E114]".to_owned(),
-                down => format!(
-                    "all nodes are down ({}). See: muster nodes  [E114]",
-                    nodeset::fold(down)
-                ),
-            });
+            return Err("no node has joined yet. See: muster nodes  [E114]".to_owned());
         }
         match self.least {
             Some(_) => fits(self.ranks, most),
             None if self.nodes > most => Err(format!(
-                "{} nodes asked, {most} {} ({}). Nothing queued. Use -N {most}  [E110]",
+                "{} nodes asked, {most} exist ({}). Nothing queued. Use -N {most}  [E110]",
                 self.nodes,
-                if nodes.down.is_empty() { "exist" } else { "can be had" },
                 nodes.told()
             )),
             None => Ok(()),
@@ -192,10 +186,7 @@ impl Wanted {
     fn check_names(&self, Nodes { up, slow, down }: &Nodes) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for name in self.among.iter().flatten() {
-            if down.contains(name) {
-                return Err(format!("{name} is down. See: muster nodes  [E114]"));
-            }
-            if !up.contains(name) && !slow.contains(name) {
+            if ![up, slow, down].iter().any(|names| names.contains(name)) {
                 let all = nodeset::fold(up.iter().chain(slow).chain(down));
                 return Err(format!("there is no node {name}; there are {all}  [E113]"));
             }
@@ -337,28 +328,32 @@ mod tests {
     }
 
     #[test]
-    fn with_all_nodes_down_that_is_what_is_said() {
-        let said = |down: Vec<String>| {
-            let nodes = Nodes { down, ..Nodes::default() };
-            checked(&spec(r#"{"argv":["x"],"ranks":4}"#), &nodes).unwrap_err()
-        };
-        assert!(said(names(2)).contains("all nodes are down (n[0-1])"));
-        assert!(said(vec![]).contains("no node has joined"));
-    }
-
-    #[test]
-    fn a_slow_node_is_one_that_will_come() {
-        let slow = || Nodes { up: names(1), slow: vec!["n1".to_owned()], ..Nodes::default() };
-        for json in [r#"{"argv":["x"],"nodes":2}"#, r#"{"argv":["x"],"nodelist":"n1"}"#] {
-            checked(&spec(json), &slow()).unwrap();
+    fn a_node_that_is_slow_or_down_is_one_that_will_come() {
+        let one = || vec!["n1".to_owned()];
+        for nodes in [
+            Nodes { up: names(1), slow: one(), ..Nodes::default() },
+            Nodes { up: names(1), down: one(), ..Nodes::default() },
+            Nodes { slow: names(2), ..Nodes::default() },
+            Nodes { down: names(2), ..Nodes::default() },
+        ] {
+            for json in [
+                r#"{"argv":["x"]}"#,
+                r#"{"argv":["x"],"nodes":2}"#,
+                r#"{"argv":["x"],"nodelist":"n1"}"#,
+            ] {
+                checked(&spec(json), &nodes).unwrap();
+            }
         }
-        let nodes = Nodes { slow: names(2), ..Nodes::default() };
-        checked(&spec(r#"{"argv":["x"]}"#), &nodes).unwrap();
-        let said =
-            |nodes: &Nodes| checked(&spec(r#"{"argv":["x"],"nodes":3}"#), nodes).unwrap_err();
-        assert!(said(&nodes).contains("3 nodes asked, 2 exist (n[0-1], all slow)"));
-        let nodes = Nodes { down: vec!["n7".to_owned()], ..slow() };
-        assert!(said(&nodes).contains("3 nodes asked, 2 can be had (n0 up, n1 slow, n7 down)"));
+        let said = |nodes: Nodes, count: usize| {
+            let json = format!(r#"{{"argv":["x"],"nodes":{count}}}"#);
+            checked(&spec(&json), &nodes).unwrap_err()
+        };
+        let slow = || Nodes { slow: names(2), ..Nodes::default() };
+        assert!(said(slow(), 3).contains("3 nodes asked, 2 exist (n[0-1], all slow)"));
+        let nodes = Nodes { up: vec!["n2".to_owned()], down: vec!["n7".to_owned()], ..slow() };
+        let exist = "5 nodes asked, 4 exist (n2 up, n[0-1] slow, n7 down)";
+        assert!(said(nodes, 5).contains(exist));
+        assert!(said(Nodes::default(), 1).contains("no node has joined"));
     }
 
     #[test]
@@ -384,7 +379,7 @@ mod tests {
             (r#"{"argv":["x"],"nodes":8}"#, "8 nodes asked, 4 exist (n[0-3], all up)"),
             (r#"{"argv":["x"],"nodes":3,"ranks":2}"#, "Use -N 2  [E111]"),
             (r#"{"argv":["x"],"nodelist":"n9"}"#, "there is no node n9; there are n[0-3,7]"),
-            (r#"{"argv":["x"],"nodelist":"n7"}"#, "n7 is down"),
+            (r#"{"argv":["x"],"nodelist":"n7,n7"}"#, "twice"),
             (r#"{"argv":["x"],"nodelist":"n1,n1"}"#, "twice"),
             (r#"{"argv":[]}"#, "no program"),
             (r#"{"argv":["x"],"ranks":0}"#, "at least 1"),
