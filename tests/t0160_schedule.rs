@@ -201,6 +201,8 @@ fn a_job_that_waits_ends_at_ctrl_c_and_when_it_is_killed_and_others_go_on() {
     one.signal(Signal::INT);
     assert_eq!(one.wait().code, 130);
     until("it is gone", || cluster.job(id)["state"] == "done");
+    let told = cluster.job(id);
+    assert_eq!((&told["exit"], &told["why"]), (&130.into(), &"it got the signal INT".into()));
     cluster.muster(&["kill", &(id + 1).to_string()]).run().ok();
     two.wait().code(143).says("while it waited: it was told to end  [E305, exit 143]");
     // Nobody is ahead of it now.

@@ -12,6 +12,8 @@ use std::sync::mpsc::Sender;
 pub enum Event {
     /// So many bytes of files were sent, of so many.
     Sent(u64, u64),
+    /// There is a job of this number, which does not run yet; the connection to it.
+    Made(Client, u64),
     /// The job waits for its nodes: why.
     Waits(String),
     /// The job runs.

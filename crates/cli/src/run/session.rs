@@ -33,6 +33,9 @@ const FORWARDED: [i32; 5] =
 /// How long a manager may be gone before it is said.
 const REMARK: Duration = Duration::from_secs(1);
 
+/// How long a manager may take to be told that a job is not wanted any more.
+const CANCEL: Duration = Duration::from_secs(1);
+
 /// Version of the JSON object.
 const SCHEMA: &str = "muster.run/1";
 
@@ -84,6 +87,7 @@ pub(super) fn run_told(
         cluster,
         told,
         source,
+        made: None,
         job: None,
         status: None,
         kept: None,
@@ -159,6 +163,8 @@ struct Session<'a> {
     progress: Progress,
     plan: Plan,
     source: Option<File>,
+    /// The job before it runs, and the connection to it.
+    made: Option<(Client, u64)>,
     job: Option<Job>,
     /// The job's last word.
     status: Option<Value>,
@@ -221,6 +227,7 @@ impl Session<'_> {
     fn handle(&mut self, event: Event) -> Result<Option<u8>, Failure> {
         match event {
             Event::Sent(sent, all) => self.progress.sent(sent, all),
+            Event::Made(client, job) => self.made = Some((client, job)),
             Event::Failed(failure) => {
                 self.progress.clear();
                 return Err(failure);
@@ -312,7 +319,10 @@ impl Session<'_> {
         };
         if self.job.is_none() {
             // Nothing runs yet; leaving takes back what was begun.
-            return matches!(name, "INT" | "TERM" | "HUP").then(|| self.leave(signal));
+            return matches!(name, "INT" | "TERM" | "HUP").then(|| {
+                self.cancel(name);
+                self.leave(signal)
+            });
         }
         let action = self.plan.signal(name, Instant::now());
         self.act(action, signal)
@@ -325,6 +335,19 @@ impl Session<'_> {
             Action::Leave => return Some(self.leave(signal)),
         }
         None
+    }
+
+    /// Has a job that does not run yet ended by a signal: that its client goes away, which ends it
+    /// as well, does not say why.
+    fn cancel(&mut self, name: &str) {
+        let Some((client, job)) = self.made.take() else { return };
+        let order = format!("signal {name}\n");
+        let (told, done) = channel();
+        std::thread::spawn(move || {
+            // Nobody listens any more if it took too long.
+            let _ = told.send(client.write(&format!("jobs/{job}/ctl"), order));
+        });
+        let _ = done.recv_timeout(CANCEL);
     }
 
     /// Ends this command at once. The manager sees the connection go and ends the job.

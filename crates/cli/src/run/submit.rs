@@ -65,6 +65,7 @@ fn steps(
     let number = String::from_utf8_lossy(&number).trim().parse();
     let id: u64 = number
         .map_err(|_| Failure::new("E402", exit::OURS, "the manager's jobs/clone gave no number"))?;
+    events.tell(Event::Made(client.clone(), id));
     let path = format!("jobs/{id}/spec");
     let text = serde_json::to_string(&order.spec).expect("texts and numbers become JSON");
     client.write(&path, text).map_err(|error| refused(&path, error))?;

@@ -33,7 +33,9 @@ pub(super) fn until_begun(
             let text = format!("job {job}: the manager is gone: {}", error.text);
             Failure::new("E401", exit::OURS, text)
         };
-        other = Some(line::again(connect, job).map_err(gone)?);
+        let back = line::again(connect, job).map_err(gone)?;
+        events.tell(Event::Made(back.0.clone(), job));
+        other = Some(back);
     }
 }
 
