@@ -18,7 +18,7 @@ use crate::world;
 
 /// The time between two ranks that fail at once, how many have times of their own, and how long
 /// who misses another one waits.
-const TURN: Duration = Duration::from_millis(50);
+const TURN: Duration = Duration::from_millis(75);
 const TURNS: u32 = 20;
 const MISSED: Duration = Duration::from_secs(2);
 

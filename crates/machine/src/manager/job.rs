@@ -10,7 +10,7 @@ use super::kept::Kept;
 use super::log::JobLog;
 use super::nodes::Link;
 use super::pieces::Pieces;
-use super::progress::{Action, Progress};
+use super::progress::{Action, PAUSE, Progress};
 use super::report::Heard;
 use super::spec::{End, Phase, Spec, Stamps, Status};
 use super::timer;
@@ -333,7 +333,7 @@ impl Job {
         for action in &actions {
             match action {
                 Action::EndRank(rank) => ended.push(*rank),
-                Action::Grace => {}
+                Action::Pause | Action::Grace => {}
                 Action::Signal(_) | Action::EndAll | Action::Finish => all = true,
             }
         }
@@ -366,6 +366,13 @@ impl Job {
                     });
                 }
                 Action::EndRank(rank) => self.end_rank(rank, &holds),
+                Action::Pause => {
+                    self.later(PAUSE, |job| {
+                        let mut state = job.state();
+                        let actions = state.progress.pause_over();
+                        job.act(state, actions);
+                    });
+                }
                 Action::Grace => {
                     self.note_cause(cause.clone());
                     // One that stands still hears of it at its turn.

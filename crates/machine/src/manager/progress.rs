@@ -3,7 +3,8 @@
 //! *new* → *starting* → *running* → *ending* → *done*; between the first two it is *pending* if it
 //! has to wait for its nodes. A job begins to end when a rank fails (unless it is to keep going), a
 //! node is lost (unless it tolerates that, and has ranks left), its time is over or somebody ends
-//! it: TERM goes to every rank that runs, and after a time of grace KILL to all that is left. A
+//! it: TERM goes to every rank that runs (a moment after one has failed, for others may be about to
+//! end as well), and after a time of grace KILL to all that is left. A
 //! rank is *closed* when its program has ended, all its output has been taken and its session is
 //! wiped; a job is done when all its ranks are closed. This is the life of one attempt: if it ends
 //! by the loss of a node, and the job is to begin again, another follows ([`super::again`]).
@@ -13,6 +14,7 @@ use super::spec::{End, Phase, RankPhase, RankStatus, Spec};
 use crate::usage::Usage;
 use muster_base::ending::Ending;
 use muster_base::nodeset::fold_numbers;
+use std::time::Duration;
 
 /// What the shell around must do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub enum Action {
     EndRank(usize),
     /// Kill everything in all sessions that are not closed.
     EndAll,
+    /// Tell after a moment that it is over.
+    Pause,
     /// Tell after the time of grace that it is over.
     Grace,
     /// Tell everybody that the job is done.
@@ -33,6 +37,14 @@ pub enum Action {
 const TERM: i32 = 15;
 /// SIGKILL.
 const KILL: i32 = 9;
+
+/// What asks all ranks to end.
+const ASK: [Action; 2] = [Action::Signal(TERM), Action::Grace];
+
+/// How long after a rank has failed the others may end by themselves. Ranks whose MPI has found an
+/// error take more than twice as long from one to the next (`mpi-abi/src/failure.rs`): of those the
+/// first is to be the only one that speaks.
+pub const PAUSE: Duration = Duration::from_millis(25);
 
 #[derive(Debug, Clone, PartialEq)]
 struct Cause {
@@ -76,6 +88,8 @@ pub struct Progress {
     /// Signals that came meanwhile.
     signals: Vec<i32>,
     cause: Option<Cause>,
+    /// A rank's failure ends it, and the others were not asked to end yet.
+    is_pausing: bool,
     /// It ends because a node was lost, and begins again when nothing of it is left.
     again: bool,
     /// All its ranks are closed: what is left of them is being wiped.
@@ -95,6 +109,7 @@ impl Progress {
             is_ordered: false,
             signals: Vec::new(),
             cause: None,
+            is_pausing: false,
             again: false,
             finishing: false,
         }
@@ -298,7 +313,7 @@ impl Progress {
         let exit = ending.exit();
         match (&self.cause, exit) {
             (_, 0) => {}
-            (Some(cause), _) if self.phase == Phase::Ending && self.was_sent(ending) => {
+            (Some(cause), _) if self.were_told_to_end() && self.was_sent(ending) => {
                 self.ranks[rank].why.get_or_insert(format!("ended: {}", cause.why));
             }
             _ => {
@@ -307,10 +322,29 @@ impl Progress {
                     Ending::Killed(..) => format!("was {ending}"),
                 };
                 let why = format!("rank {rank} on {} {how}", self.ranks[rank].node);
-                actions.extend(self.fail(End::Failed, exit, why));
+                let ends = self.fail(End::Failed, exit, why);
+                // Ranks that fail together, or when they have come to their end, are not in time
+                // with one another: what the last one says of it is not to be lost.
+                if ends == ASK && matches!(ending, Ending::Exited(_)) {
+                    self.is_pausing = true;
+                    actions.push(Action::Pause);
+                } else {
+                    actions.extend(ends);
+                }
             }
         }
         actions
+    }
+
+    /// The moment is over in which ranks could end by themselves.
+    pub fn pause_over(&mut self) -> Vec<Action> {
+        let is_due = std::mem::take(&mut self.is_pausing) && self.phase == Phase::Ending;
+        if is_due { ASK.to_vec() } else { Vec::new() }
+    }
+
+    /// Whether it ends, and its ranks were told so.
+    fn were_told_to_end(&self) -> bool {
+        self.phase == Phase::Ending && !self.is_pausing
     }
 
     /// A rank's program cannot be run, though others may run: its own failure, with these words.
@@ -381,7 +415,7 @@ impl Progress {
             Phase::New | Phase::Pending | Phase::Starting if !self.executing => self.abandon(),
             Phase::New | Phase::Pending | Phase::Starting | Phase::Running => {
                 self.phase = Phase::Ending;
-                vec![Action::Signal(TERM), Action::Grace]
+                ASK.to_vec()
             }
         }
     }
@@ -424,6 +458,7 @@ impl Progress {
 
     /// The time of grace is over, or there is to be none.
     pub fn grace_over(&mut self) -> Vec<Action> {
+        self.is_pausing = false;
         if self.phase == Phase::Ending { vec![Action::EndAll] } else { Vec::new() }
     }
 
@@ -478,313 +513,4 @@ impl Default for Progress {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn running(ranks: usize, keep_going: bool) -> Progress {
-        bearing(ranks, Bears { failures: keep_going, ..Bears::default() })
-    }
-
-    fn bearing(ranks: usize, bears: Bears) -> Progress {
-        let mut job = Progress::new();
-        let place = |local| Place { node: "n0".to_owned(), local };
-        job.placed((0..ranks).map(place).collect(), vec![1; ranks], bears);
-        assert!(job.executing());
-        assert_eq!(job.started(), []);
-        job
-    }
-
-    #[test]
-    fn a_program_that_cannot_be_run_ends_the_others_unless_the_job_is_to_keep_going() {
-        let mut job = running(2, false);
-        let actions = job.rank_failed(1, 127, "x: not found");
-        assert_eq!(actions, [Action::Signal(TERM), Action::Grace]);
-        assert_eq!(job.rank_failed(1, 127, "x: not found"), []);
-        job.rank_exited(0, 15);
-        assert_eq!(job.rank_closed(0), [Action::Finish]);
-        assert_eq!(job.verdict(), Some((End::Failed, 127, Some("x: not found".to_owned()))));
-        assert_eq!(job.ranks()[1].status, None);
-        let mut job = running(2, true);
-        assert_eq!(job.rank_failed(1, 126, "no"), []);
-        assert_eq!(job.rank_exited(0, 0), [Action::EndRank(0)]);
-        assert_eq!(job.rank_closed(0), [Action::Finish]);
-        assert_eq!(job.verdict().unwrap().1, 126);
-    }
-
-    fn close_all(job: &mut Progress) -> Vec<Action> {
-        (0..job.ranks().len()).flat_map(|rank| job.rank_closed(rank)).collect()
-    }
-
-    #[test]
-    fn a_job_whose_ranks_all_end_well_is_done_with_0() {
-        let mut job = running(2, false);
-        assert_eq!(job.rank_exited(1, 0), [Action::EndRank(1)]);
-        assert_eq!(job.rank_closed(1), []);
-        assert_eq!(job.rank_exited(0, 0), [Action::EndRank(0)]);
-        assert_eq!(job.rank_closed(0), [Action::Finish]);
-        assert_eq!(job.verdict(), Some((End::Done, 0, None)));
-    }
-
-    #[test]
-    fn the_first_failure_ends_the_job_and_is_its_exit_status() {
-        let mut job = running(3, false);
-        let expected = [Action::EndRank(1), Action::Signal(TERM), Action::Grace];
-        assert_eq!(job.rank_exited(1, 3 << 8), expected);
-        assert_eq!(job.rank_exited(0, TERM), [Action::EndRank(0)]);
-        assert_eq!(job.grace_over(), [Action::EndAll]);
-        assert_eq!(job.rank_exited(2, 9), [Action::EndRank(2)]);
-        assert!(job.ranks()[2].why.as_ref().unwrap().starts_with("ended: rank 1"));
-        assert_eq!(close_all(&mut job), [Action::Finish]);
-        let (end, exit, why) = job.verdict().unwrap();
-        assert_eq!((end, exit), (End::Failed, 3));
-        assert_eq!(why.unwrap(), "rank 1 on n0 exited 3");
-    }
-
-    #[test]
-    fn a_crash_is_told_also_while_the_job_ends() {
-        let mut job = running(3, false);
-        job.rank_exited(0, 3 << 8);
-        job.rank_exited(1, 11);
-        job.rank_exited(2, TERM);
-        assert_eq!(job.ranks()[1].why, None);
-        assert!(job.ranks()[2].why.is_some());
-    }
-
-    #[test]
-    fn a_job_that_keeps_going_still_tells_the_first_failure() {
-        let mut job = running(2, true);
-        assert_eq!(job.rank_exited(0, 11), [Action::EndRank(0)]);
-        assert_eq!(job.rank_exited(1, 0), [Action::EndRank(1)]);
-        close_all(&mut job);
-        assert_eq!(job.verdict().unwrap().1, 139);
-    }
-
-    #[test]
-    fn a_lost_rank_ends_the_job_and_is_closed_at_once() {
-        let mut job = running(2, false);
-        let actions = job.rank_lost(0, "its node is gone");
-        assert_eq!(actions, [Action::Signal(TERM), Action::Grace]);
-        job.rank_exited(1, TERM);
-        assert_eq!(job.rank_closed(1), [Action::Finish]);
-        assert_eq!(job.verdict().unwrap().1, 125);
-        assert_eq!(job.verdict().unwrap().0, End::Lost);
-    }
-
-    #[test]
-    fn a_job_that_tolerates_losses_goes_on_while_it_has_a_rank() {
-        let mut job = bearing(3, Bears { losses: true, ..Bears::default() });
-        assert_eq!(job.rank_lost(0, "its node is gone"), []);
-        assert_eq!(job.rank_lost(2, "its node is gone"), []);
-        assert_eq!(job.rank_exited(1, 0), [Action::EndRank(1)]);
-        assert_eq!(job.rank_closed(1), [Action::Finish]);
-        let (end, exit, why) = job.verdict().unwrap();
-        assert_eq!((end, exit), (End::Done, 0));
-        assert_eq!(why.unwrap(), "ranks 0,2 were lost; the others went on");
-        // A rank that fails ends it as any other job.
-        let mut job = bearing(2, Bears { losses: true, ..Bears::default() });
-        job.rank_lost(1, "gone");
-        assert_eq!(job.rank_exited(0, 3 << 8)[1..], [Action::Signal(TERM), Action::Grace]);
-        let mut job = bearing(2, Bears { losses: true, ..Bears::default() });
-        job.rank_lost(1, "gone");
-        job.rank_lost(0, "gone");
-        close_all(&mut job);
-        assert_eq!(job.verdict().unwrap().1, 125, "nobody is left");
-    }
-
-    fn begun_again(ranks: usize) -> Progress {
-        bearing(ranks, Bears { again: true, ..Bears::default() })
-    }
-
-    #[test]
-    fn a_job_that_begins_again_is_ended_first_and_not_done() {
-        let mut job = begun_again(2);
-        assert_eq!(job.rank_lost(0, "n0 died"), [Action::Signal(TERM), Action::Grace]);
-        job.rank_exited(1, 1 << 8);
-        assert_eq!(job.rank_closed(1), [Action::Finish]);
-        assert_eq!((job.phase(), job.verdict()), (Phase::Ending, None));
-        assert_eq!(job.cleared().unwrap(), "rank 0 on n0 was lost: n0 died");
-        assert_eq!(job.rank_lost(1, "late"), [], "it is over");
-    }
-
-    #[test]
-    fn a_rank_that_failed_before_its_partners_death_was_known_is_no_cause() {
-        let mut job = begun_again(2);
-        job.rank_exited(1, 1 << 8);
-        job.rank_closed(1);
-        assert_eq!(job.rank_lost(0, "n0 died"), [Action::Finish]);
-        assert!(job.cleared().unwrap().contains("n0 died"));
-        // A failure with all nodes alive is one, and so is a node that only does not answer.
-        let mut job = begun_again(2);
-        job.rank_exited(1, 1 << 8);
-        job.rank_closed(1);
-        assert_eq!(job.drain_over(), [Action::Finish]);
-        assert_eq!((job.cleared(), job.verdict().unwrap().1), (None, 1));
-    }
-
-    #[test]
-    fn a_job_does_not_begin_again_beside_a_node_that_only_does_not_answer() {
-        let mut job = begun_again(2);
-        job.rank_lost(0, "n0 died");
-        assert!(job.is_again());
-        assert_eq!(job.grace_over(), [Action::EndAll]);
-        assert_eq!(job.drain_over(), [Action::Finish]);
-        assert_eq!(job.cleared(), None);
-        let (end, exit, why) = job.verdict().unwrap();
-        assert_eq!((end, exit), (End::Lost, 125));
-        assert!(why.unwrap().contains("n0 died"));
-        // Nothing was open: it begins again.
-        let mut job = begun_again(1);
-        assert!(job.rank_lost(0, "n0 died").contains(&Action::Finish));
-        assert_eq!(job.drain_over(), []);
-        assert!(job.cleared().is_some());
-    }
-
-    #[test]
-    fn a_job_does_not_begin_again_beside_a_rank_that_only_is_not_heard_of() {
-        let mut job = begun_again(2);
-        job.rank_lost(0, "n0 died");
-        assert!(job.rank_absent(1, "it has not come back").contains(&Action::Finish));
-        assert_eq!(job.cleared(), None);
-        let (end, _, why) = job.verdict().unwrap();
-        assert_eq!((end, why.unwrap().contains("n0 died")), (End::Lost, true));
-        let mut job = begun_again(2);
-        assert_eq!(job.rank_absent(1, "it has not come back")[0], Action::Signal(TERM));
-        job.rank_lost(0, "n0 died");
-        assert_eq!(job.cleared(), None);
-        // One that is not to begin again bears it as any other loss.
-        let mut job = bearing(2, Bears { losses: true, ..Bears::default() });
-        assert_eq!(job.rank_absent(0, "it has not come back"), []);
-    }
-
-    #[test]
-    fn a_job_that_somebody_ends_does_not_begin_again() {
-        let ends: [fn(&mut Progress); 2] = [
-            |job| drop(job.kill("it was killed")),
-            |job| drop(job.end(End::Killed, 137, "it was killed")),
-        ];
-        for end in ends {
-            let mut job = begun_again(1);
-            assert!(job.rank_lost(0, "n0 died").contains(&Action::Finish));
-            end(&mut job);
-            assert_eq!(job.cleared(), None);
-            assert_eq!(job.verdict(), Some((End::Killed, 137, Some("it was killed".into()))));
-            let mut job = begun_again(1);
-            end(&mut job);
-            job.rank_lost(0, "n0 died");
-            assert_eq!(job.cleared(), None);
-        }
-    }
-
-    #[test]
-    fn a_launch_that_lost_a_node_begins_again_and_any_other_has_failed() {
-        for (is_lost, again) in [(true, true), (false, false)] {
-            let mut job = Progress::new();
-            let bears = Bears { again: true, ..Bears::default() };
-            job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], bears);
-            assert_eq!(job.start_failed(None, 125, "no", is_lost), [Action::Finish]);
-            assert_eq!(job.cleared().is_some(), again);
-        }
-        // Before it had places.
-        let mut job = Progress::new();
-        job.set_bears(Bears { again: true, ..Bears::default() });
-        job.queued();
-        assert_eq!(job.end(End::Lost, 125, "n0 is down"), [Action::Finish]);
-        assert!(job.cleared().is_some());
-    }
-
-    #[test]
-    fn a_time_limit_is_124_whatever_the_ranks_say() {
-        let mut job = running(1, false);
-        job.end(End::Timeout, 124, "its time limit of 1 s has passed");
-        job.rank_exited(0, TERM);
-        close_all(&mut job);
-        assert_eq!(job.verdict().unwrap().1, 124);
-    }
-
-    #[test]
-    fn a_job_that_cannot_start_ends_at_once() {
-        let mut job = Progress::new();
-        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
-        let actions = job.start_failed(Some(0), 127, "x: not found", false);
-        assert_eq!(actions, [Action::Finish]);
-        assert_eq!(job.verdict().unwrap().1, 127);
-        assert_eq!(job.start_failed(None, 125, "again", false), [], "it is finished once");
-    }
-
-    /// It stayed "ending" for ever: there was no rank that could have ended.
-    #[test]
-    fn a_job_that_is_ended_while_its_files_come_is_done_at_once() {
-        let mut job = Progress::new();
-        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
-        assert_eq!(job.end(End::Killed, 143, "its client went away"), [Action::Finish]);
-        assert!(!job.executing(), "its programs must not be run any more");
-    }
-
-    #[test]
-    fn a_signal_that_comes_while_programs_are_being_run_waits_for_them() {
-        let mut job = Progress::new();
-        assert!(job.is_unstarted());
-        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
-        assert!(job.is_unstarted(), "its files come");
-        assert!(job.executing() && !job.is_unstarted());
-        assert_eq!([10, 12, 10].map(|number| job.signal(number)), [(); 3].map(|()| vec![]));
-        assert_eq!(job.started(), [Action::Signal(10), Action::Signal(12)]);
-        assert_eq!((job.signal(10), job.started()), (vec![Action::Signal(10)], vec![]));
-    }
-
-    /// The order to kill came before there was a process, and the program ran for ever.
-    #[test]
-    fn programs_that_run_after_their_job_was_ended_are_killed() {
-        let mut job = Progress::new();
-        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
-        assert!(job.executing());
-        assert_eq!(job.end(End::Killed, 143, "x"), [Action::Signal(TERM), Action::Grace]);
-        assert_eq!(job.started(), [Action::EndAll]);
-        assert_eq!(job.rank_exited(0, 9), [Action::EndRank(0)]);
-        assert_eq!(job.rank_closed(0), [Action::Finish]);
-        assert_eq!(job.verdict().unwrap().1, 143);
-    }
-
-    /// A frozen node kept the job "ending" for ever.
-    #[test]
-    fn ranks_that_cannot_be_killed_are_given_up() {
-        let mut job = running(2, false);
-        job.end(End::Killed, 137, "it was killed");
-        job.rank_exited(0, 9);
-        job.rank_closed(0);
-        assert_eq!(job.drain_over(), [Action::Finish]);
-        assert_eq!(job.ranks()[1].state, RankPhase::Lost);
-        assert_eq!(job.drain_over(), []);
-    }
-
-    #[test]
-    fn a_job_that_is_killed_is_not_asked_first() {
-        let mut job = running(1, false);
-        assert_eq!(job.kill("x"), [Action::EndAll]);
-        job.rank_exited(0, 9);
-        assert_eq!(job.rank_closed(0), [Action::Finish]);
-        assert_eq!((job.verdict().unwrap().1, job.kill("y")), (137, vec![]));
-    }
-
-    /// Its ranks were called lost after 10 s, since their nodes did not answer.
-    #[test]
-    fn a_job_that_is_killed_while_nodes_lack_its_files_is_done_at_once() {
-        let mut job = Progress::new();
-        job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
-        assert!(job.executing());
-        job.holds_on();
-        assert!(!job.is_unstarted(), "some nodes may have had all files");
-        assert_eq!(job.kill("it was killed"), [Action::Finish]);
-        assert_eq!(job.verdict(), Some((End::Killed, 137, Some("it was killed".into()))));
-        assert!(job.ranks().iter().all(|rank| rank.state != RankPhase::Lost));
-    }
-
-    #[test]
-    fn a_job_is_finished_once() {
-        let mut job = running(1, false);
-        job.rank_lost(0, "gone");
-        assert_eq!(job.end(End::Killed, 143, "again"), []);
-        assert_eq!(job.rank_closed(0), []);
-        assert_eq!(job.rank_exited(0, 0), []);
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use muster_fabric::primitive::{Nodes, Outcome};
 use muster_fabric::protocol::{NodeId, Payload};
 use muster_machine::launch::{Order, Rank, Report, Said, What, exit_in, session_of};
 use muster_machine::manager::holdings::Holdings;
-use muster_machine::manager::progress::Action;
+use muster_machine::manager::progress::{Action, PAUSE};
 use muster_machine::manager::spec::Phase;
 use muster_machine::memory::{STROBE, id_of, name_of};
 use muster_machine::slots::Slots;
@@ -60,6 +60,7 @@ pub(super) enum Wait {
     /// Whether all have it; and that is asked again.
     Strobed,
     StrobedYet,
+    Pause(u32),
     Grace(u32),
     Drain(u32),
     /// What is left of an attempt is not waited for any longer.
@@ -280,6 +281,7 @@ impl Manager {
             }
             // What is to begin again waits until its nodes have been told.
             Some(Wait::Wipe(id)) => self.wiped(id, |job| !job.progress.is_again(), hands),
+            Some(Wait::Pause(id)) => self.progressed(id, hands, |job| job.progress.pause_over()),
             Some(Wait::Grace(id)) => self.progressed(id, hands, |job| job.progress.grace_over()),
             Some(Wait::Drain(id)) => self.progressed(id, hands, |job| job.progress.drain_over()),
             _ => {}
@@ -316,6 +318,7 @@ impl Manager {
                 }
                 // Its node has seen to that.
                 Action::EndRank(_) => {}
+                Action::Pause => self.later(PAUSE, Wait::Pause(job.attempt), hands),
                 Action::Grace => self.later(GRACE, Wait::Grace(job.attempt), hands),
                 Action::Finish => self.finish(job, hands),
             }
