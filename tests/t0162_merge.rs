@@ -54,6 +54,11 @@ fn nodes_and_jobs_of_merged_clusters_are_those_of_the_view_by_names_of_their_own
     assert_eq!(past, [("big".into(), "other".into())]);
     assert_eq!(all(&cluster, &["logs", "big.1"]).run().ok().out, "hello\n");
     assert!(all(&cluster, &["ps", "-a"]).run().ok().out.contains("\nbig.1  done "));
+    // Its node has the same name everywhere.
+    for words in [&["ps", "-a"][..], &["ps", "-ar"], &["ps", "-r", "big.1"], &["history"]] {
+        let said = all(&cluster, words).run().ok().out;
+        assert!(said.contains("  big.n0  "), "{words:?}: {said}");
+    }
     let told = all(&cluster, &["kill", "big.1", "none.2"]).run().code(1);
     assert!(told.out.contains("job big.1 has ended already"), "{}", told.out);
     told.says("no cluster none is up");

@@ -102,6 +102,11 @@ pub fn label(cluster: Option<&str>, name: impl fmt::Display) -> String {
     cluster.map_or_else(|| name.to_string(), |cluster| format!("{cluster}.{name}"))
 }
 
+/// What these of a cluster are called.
+pub fn labels(cluster: Option<&str>, names: &[String]) -> Vec<String> {
+    names.iter().map(|name| label(cluster, name)).collect()
+}
+
 /// One of the clusters.
 pub struct Member {
     /// Its name; none of the one whose view it is.

@@ -2,7 +2,7 @@
 
 use super::{SCHEMA, jobs, now, print_json, table};
 use crate::cluster::Context;
-use crate::members::{self, label};
+use crate::members;
 use anyhow::{Result, anyhow};
 use muster_base::span;
 use muster_machine::manager::spec::{End, Status as Job};
@@ -69,8 +69,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let row = |(value, job): &(Value, Job)| {
-        let mut row = jobs::row(job, now());
-        row[0] = label(value["cluster"].as_str(), &row[0]);
+        let mut row = jobs::row(job, value["cluster"].as_str(), now());
         row.insert(ENDED_AT, ago(now() - job.ended.unwrap_or(0.0)));
         row
     };

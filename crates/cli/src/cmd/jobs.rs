@@ -1,6 +1,7 @@
 //! Jobs as rows of a table: what `ps`, `history` and `top` show of them alike.
 
 use super::table::{self, Column};
+use crate::members::{label, labels};
 use muster_base::nodeset::fold;
 use muster_machine::manager::spec::{Phase, Status as Job};
 use muster_machine::usage::Usage;
@@ -27,18 +28,18 @@ pub const COLUMNS: [Column; 13] = [
     Column { name: "WHY", worth: 9 },
 ];
 
-/// The row of a job. Its memory is what is resident now or, when it has ended, the sum of what its
-/// ranks had at most.
-pub fn row(job: &Job, now: f64) -> Vec<String> {
+/// The row of a job, of that cluster if a view merges it. Its memory is what is resident now or,
+/// when it has ended, the sum of what its ranks had at most.
+pub fn row(job: &Job, cluster: Option<&str>, now: f64) -> Vec<String> {
     let usage = job.usage.unwrap_or_default();
     let told = |text: String| if job.usage.is_some() { text } else { String::new() };
     let bytes = |count: Option<u64>| told(count.map_or("-".into(), table::bytes));
     vec![
-        job.id.to_string(),
+        label(cluster, job.id),
         state(job).to_owned(),
         table::cut(name(job), NAME_MAX),
         user(job.user),
-        fold(&job.nodes),
+        fold(labels(cluster, &job.nodes)),
         job.size.to_string(),
         table::span(elapsed(job, now)),
         told(table::span(usage.cpu_us() as f64 / 1e6)),
@@ -46,16 +47,16 @@ pub fn row(job: &Job, now: f64) -> Vec<String> {
         bytes(usage.read),
         bytes(usage.written),
         job.exit.map(|code| code.to_string()).unwrap_or_default(),
-        why(job),
+        why(job, cluster),
     ]
 }
 
 /// Why it ended so or waits, in which job it runs and, if it has begun again, why it did the last
 /// time.
-pub fn why(job: &Job) -> String {
+fn why(job: &Job, cluster: Option<&str>) -> String {
     let attempt = job.requeued.len() + 1;
     let again = job.requeued.last().map(|why| format!("attempt {attempt}, since {why}"));
-    let within = job.within.map(|host| format!("in job {host}"));
+    let within = job.within.map(|host| format!("in job {}", label(cluster, host)));
     job.why.iter().cloned().chain(within).chain(again).collect::<Vec<_>>().join("; ")
 }
 
@@ -104,15 +105,18 @@ mod tests {
                 "rss_kib": 0, "read": 2048, "written": null},
         }))
         .expect("a status");
-        let row = row(&job, 99.0);
+        let in_other = super::row(&job, Some("big"), 99.0);
+        assert_eq!((&*in_other[0], &*in_other[4]), ("big.3", "big.n[0-1]"));
+        let row = row(&job, None, 99.0);
         assert_eq!(row[..7], ["3", "failed", "heat", "4000000000", "n[0-1]", "2", "2.5s"]);
         assert_eq!(row[7..], ["1.5s", "2.0M", "2.0K", "-", "1", ""]);
         assert_eq!(row.len(), COLUMNS.len());
         let again = Job { requeued: vec!["x".into(), "n1 died".into()], ..job };
-        assert_eq!(super::row(&again, 99.0)[12], "attempt 3, since n1 died");
+        assert_eq!(super::row(&again, None, 99.0)[12], "attempt 3, since n1 died");
         let step = Job { within: Some(2), ..Job::default() };
-        assert_eq!(super::row(&step, 99.0)[12], "in job 2");
+        assert_eq!(super::row(&step, None, 99.0)[12], "in job 2");
+        assert_eq!(super::row(&step, Some("big"), 99.0)[12], "in job big.2");
         let new = Job { id: 4, submitted: 90.0, ..Job::default() };
-        assert_eq!(super::row(&new, 99.0)[6..11], ["9.0s", "", "", "", ""]);
+        assert_eq!(super::row(&new, None, 99.0)[6..11], ["9.0s", "", "", "", ""]);
     }
 }

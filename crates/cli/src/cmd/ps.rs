@@ -57,13 +57,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     for value in values {
         let cluster = value["cluster"].as_str().map(str::to_owned);
         let job: Job = serde_json::from_value(value)?;
-        let mut of_job = match args.ranks {
-            true => rank_rows(&job),
-            false => vec![jobs::row(&job, now())],
-        };
-        // The first column is the number.
-        of_job.iter_mut().for_each(|row| row[0] = label(cluster.as_deref(), &row[0]));
-        rows.extend(of_job);
+        match args.ranks {
+            true => rows.extend(rank_rows(&job, cluster.as_deref())),
+            false => rows.push(jobs::row(&job, cluster.as_deref(), now())),
+        }
     }
     table::print_fitted(if args.ranks { &RANK_COLUMNS } else { &jobs::COLUMNS }, &rows)?;
     Ok(ExitCode::SUCCESS)
@@ -175,7 +172,7 @@ fn read<T: DeserializeOwned>(client: &Client, path: &str) -> Option<T> {
     serde_json::from_slice(&patient.read(path).ok()?).ok()
 }
 
-fn rank_rows(job: &Job) -> Vec<Vec<String>> {
+fn rank_rows(job: &Job, cluster: Option<&str>) -> Vec<Vec<String>> {
     let row = |rank: &RankStatus| {
         let usage = rank.usage.unwrap_or_default();
         let told = |text: String| if rank.usage.is_some() { text } else { String::new() };
@@ -185,9 +182,9 @@ fn rank_rows(job: &Job) -> Vec<Vec<String>> {
         let memory = if runs { usage.rss_kib } else { usage.max_rss_kib };
         let ending = || rank.status.map(|raw| Ending::of(raw).to_string());
         vec![
-            job.id.to_string(),
+            label(cluster, job.id),
             rank.rank.to_string(),
-            rank.node.clone(),
+            label(cluster, &rank.node),
             rank.pid.map(|pid| pid.to_string()).unwrap_or_default(),
             rank.state.name().to_owned(),
             span(usage.wall_us),
@@ -216,10 +213,11 @@ mod tests {
             ],
         }))
         .expect("a status");
-        let rows = rank_rows(&job);
+        let rows = rank_rows(&job, None);
         assert_eq!(rows[0][..7], ["3", "0", "n0", "7", "done", "1.0s", "0.0s"]);
         assert_eq!(rows[0][7..], ["8.0K", "-", "3B", "exited 1"]);
         assert_eq!(rows[1], ["3", "1", "n1", "", "lost", "", "", "", "", "", "n1 died"]);
         assert_eq!(rows[0].len(), RANK_COLUMNS.len());
+        assert_eq!(rank_rows(&job, Some("big"))[1][..3], ["big.3", "1", "big.n1"]);
     }
 }

@@ -2,7 +2,7 @@
 //! and what to do come out.
 
 use crate::cmd::jobs;
-use crate::members::{JobName, label};
+use crate::members::{JobName, label, labels};
 use muster_machine::manager::overview::{NodeOverview, Overview};
 use muster_machine::manager::spec::Status as Job;
 use muster_machine::slots::Slots;
@@ -334,7 +334,7 @@ impl Model {
                 state: jobs::state(job),
                 name: jobs::name(job).to_owned(),
                 user: jobs::user(job.user),
-                nodes: job.nodes.clone(),
+                nodes: labels(part.name.as_deref(), &job.nodes),
                 ranks: job.size,
                 cpu: usage.cpu_us() as f64 / 1e6,
                 memory_kib: jobs::memory(job, &usage),
@@ -531,6 +531,10 @@ mod tests {
         model.sample(sight(vec![own(102.0, 1_000_000), other(5001.0, 2_000_000)]));
         assert_eq!(model.title(), "clusters default, big without far");
         let rows = model.jobs();
+        assert_eq!(
+            (&*rows[0].nodes, &*rows[2].nodes),
+            (&["n1".into()][..], &["big.n1".into()][..])
+        );
         let told: Vec<_> = rows.iter().map(|row| (row.id.label(), row.percent)).collect();
         let of = |name: &str, percent| (name.to_owned(), Some(percent));
         assert_eq!(told, [of("1", 50.0), of("2", 0.0), of("big.1", 200.0)]);
