@@ -112,7 +112,10 @@ pub fn lines(status: &Status) -> Vec<String> {
         _ => {}
     }
     let told = lines.len();
-    lines.extend(groups.iter().map(|group| group.line(exit)));
+    // Those that were lost count where nobody is left.
+    let is_left = |rank: &RankStatus| rank.state != RankPhase::Lost;
+    let went_on = status.tolerate && status.ranks.iter().any(is_left);
+    lines.extend(groups.iter().map(|group| group.line(went_on)));
     if let (Some(first), true) = (lines.get_mut(told), ended > 0) {
         let at = first.rfind("  [").unwrap_or(first.len());
         let text = match ended {
@@ -159,7 +162,7 @@ fn fate(rank: &RankStatus) -> Verdict {
 }
 
 impl Group<'_> {
-    fn line(&self, exit: u8) -> String {
+    fn line(&self, went_on: bool) -> String {
         let numbers: Vec<usize> = self.ranks.iter().map(|rank| rank.rank).collect();
         let plural = if numbers.len() == 1 { "" } else { "s" };
         let (was, ranks) =
@@ -179,7 +182,7 @@ impl Group<'_> {
                 let why = Failure::told("E402", exit::OURS, why);
                 format!("muster: {place} did not start: {why}")
             }
-            Fate::Lost(why) if exit == 0 => {
+            Fate::Lost(why) if went_on => {
                 format!("muster: {place} {was} lost, the others went on: {why}  [E304]")
             }
             Fate::Lost(why) => format!("muster: {place} {was} lost: {why}  [E304, exit 125]"),
@@ -273,8 +276,16 @@ mod tests {
     #[test]
     fn a_job_that_went_on_without_some_ranks_names_them() {
         let ranks = vec![rank(0, "n0", Some(0), None), rank(1, "n1", None, Some("it died"))];
-        let told = lines(&job(0, End::Done, ranks));
-        assert_eq!(told, ["muster: rank 1 on n1 was lost, the others went on: it died  [E304]"]);
+        let tolerant = |exit, end, ranks| Status { tolerate: true, ..job(exit, end, ranks) };
+        let told = lines(&tolerant(0, End::Done, ranks));
+        let lost = "muster: rank 1 on n1 was lost, the others went on: it died  [E304]";
+        assert_eq!(told, [lost]);
+        // The job's status is that of the rank that failed.
+        let ranks = vec![rank(0, "n0", Some(0x300), None), rank(1, "n1", None, Some("it died"))];
+        let told = lines(&tolerant(3, End::Failed, ranks));
+        assert_eq!(told, ["your program: rank 0 on n0 exited 3  [E302, exit 3]", lost]);
+        let told = lines(&tolerant(125, End::Lost, vec![rank(1, "n1", None, Some("it died"))]));
+        assert_eq!(told, ["muster: rank 1 on n1 was lost: it died  [E304, exit 125]"]);
     }
 
     #[test]

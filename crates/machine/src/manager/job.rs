@@ -317,6 +317,7 @@ impl Job {
             requeued: self.requeued.clone(),
             taken,
             dropped,
+            tolerate: state.spec.as_ref().is_some_and(|spec| spec.tolerate),
             ranks,
             transport: manager.map_or("", |manager| manager.nodes.transport()).to_owned(),
         }

@@ -268,6 +268,9 @@ pub struct Status {
     /// Why nothing of `output` is kept any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped: Option<String>,
+    /// Whether it goes on without ranks that are lost.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tolerate: bool,
     /// What its nodes are reached by.
     pub transport: String,
 }
