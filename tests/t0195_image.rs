@@ -146,7 +146,11 @@ fn who_fetches_over_the_network_gives_to_others_and_the_server_gives_each_chunk_
     cluster.muster(&["init"]).env("MUSTER_CONFIG", config.to_str().unwrap()).run().ok();
     let other = config.join("key");
     let more = ["--from", &door, "--key", other.to_str().unwrap()];
-    fetch(&cluster, "boot", "none", &more).wait().code(1).says("[E173]");
+    fetch(&cluster, "boot", "none", &more)
+        .wait()
+        .code(1)
+        .says("its image key is not the one given")
+        .says("[E173]");
     no_parts(&cluster);
     cluster.down();
 }

@@ -22,7 +22,7 @@ pub enum Error {
     #[error("{peer} is gone: {evidence}")]
     Dead { peer: String, evidence: String },
     /// A deadline has passed.
-    #[error("{who} has waited {waited:?} for {whom}: {what}")]
+    #[error("{who} has waited {waited:.1?} for {whom}: {what}")]
     Deadline { who: String, whom: String, what: String, waited: Duration },
     /// The peer sent what the protocol does not know.
     #[error("{peer} sent what is no message: {what}")]
@@ -83,5 +83,18 @@ impl Error {
     /// Whether it may be tried again.
     pub fn is_would_block(&self) -> bool {
         matches!(self, Error::WouldBlock)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_told_in_units_that_people_read() {
+        let waited = Duration::from_nanos(60_000_123_456);
+        let [who, whom, what] = ["n0", "n3", "an answer"].map(str::to_owned);
+        let said = Error::Deadline { who, whom, what, waited }.to_string();
+        assert_eq!(said, "n0 has waited 60.0s for n3: an answer");
     }
 }

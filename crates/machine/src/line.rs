@@ -79,10 +79,21 @@ impl Circle {
             Address::Tls(..) => {
                 // All of them are the same member, and no other has come in.
                 let name = format!("{}.{from}", Circle::NAME);
-                meet(&self.0, |_, _| Ok(()), &name, to, options)
+                meet(&self.0, (|_, _| Ok(()), of_circle), &name, to, options)
             }
             _ => connect(from, to, options),
         }
+    }
+}
+
+/// The list has the one key, so who is not in it has another.
+fn of_circle(error: FabricError) -> io::Error {
+    match error {
+        FabricError::Untrusted { .. } => {
+            let why = "its image key is not the one given, which is of another cluster or an older";
+            io::Error::other(why)
+        }
+        other => told(other),
     }
 }
 
@@ -95,12 +106,12 @@ pub fn connect(from: &str, to: &Address, options: Options) -> Result<Client> {
         let name = if options.name.is_empty() { to.to_string() } else { options.name.clone() };
         unreachable_server(&name, error)
     })?;
-    meet(transport, check_peer, &name_to(to, from), to, options)
+    meet(transport, (check_peer, told), &name_to(to, from), to, options)
 }
 
 fn meet(
     transport: &dyn Transport,
-    check: Check,
+    (check, told): (Check, Told),
     name: &str,
     to: &Address,
     mut options: Options,
@@ -118,6 +129,9 @@ fn meet(
 
 /// Whether who answered at an address is the one who is to be there.
 type Check = fn(&Address, &Peer) -> muster_fabric::Result<()>;
+
+/// What an error of the fabric is to 9P.
+type Told = fn(FabricError) -> io::Error;
 
 /// What 9P goes on with: the socket below a connection, and what protects it. The transports
 /// between daemons all have one.
