@@ -278,9 +278,21 @@ fn letter_price() -> u64 {
     let part = |first| Part { node: format!("n{first}"), instance: 1 << 60, first, count: 1 };
     let (env, nodes) = ("NAME=value\n".repeat(20), (0..64).map(part).collect());
     let (job, known_as, argv, stdin, chdir) = (1, 1, "true\n".to_owned(), Stdin::NONE, None);
-    let (in_turns, binds, umask) = (false, true, UMASK);
-    let launch = Launch { job, known_as, argv, env, stdin, chdir, in_turns, binds, umask, nodes };
-    let letter = Order::Launch(launch).letter();
+    let (in_turns, binds, umask, view) = (false, true, UMASK, None);
+    let letter = Order::Launch(Launch {
+        job,
+        known_as,
+        argv,
+        env,
+        stdin,
+        chdir,
+        in_turns,
+        binds,
+        umask,
+        view,
+        nodes,
+    });
+    let letter = letter.letter();
     let mut times: Vec<f64> = Vec::new();
     for _ in 0..200 {
         let start = Instant::now();
