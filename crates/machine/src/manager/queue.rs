@@ -69,7 +69,7 @@ impl Queue {
         let state = self.state();
         let held = state.is_held.then(|| "the nodes are joining again".to_owned());
         let is_seen = |other| job.view.is_none() || job.view_of(other) == job.view;
-        let why = || held.or_else(|| state.schedule.reason(job.id, is_seen));
+        let why = || held.or_else(|| state.schedule.reason(job.id, named, is_seen));
         (waits.then(why).flatten(), state.schedule.host(job.id))
     }
 
@@ -355,6 +355,10 @@ impl Manager {
         let config = Config::parse(&values.scheduler).unwrap_or_default();
         queue.schedule.set_config(config);
         queue.schedule.set_partitions(values.partitions);
+        // Those that are yet to come back.
+        for node in self.nodes.names().iter().filter_map(|name| number_of(name)) {
+            queue.schedule.set_up(node, false);
+        }
         for node in values.drained.keys().filter_map(|name| number_of(name)) {
             queue.schedule.set_drained(node, true);
         }

@@ -14,6 +14,7 @@ pub mod config;
 mod easy;
 mod fcfs;
 mod gang;
+mod obstacles;
 mod partition;
 mod share;
 mod steps;
@@ -155,14 +156,18 @@ impl Cluster {
     /// Those within [`reach`](Cluster::reach) that are not reserved for others while it would run
     /// from `at` on.
     fn candidates(&self, ask: &Ask, at: Moment) -> Vec<u32> {
-        let open = |node: &u32| {
-            let mut others =
-                self.partitions.iter().filter(|(name, _)| Some(*name) != ask.partition.as_ref());
-            !others.any(|(_, other)| other.has(*node) && other.is_reserved(at, ask.time))
-        };
         let mut nodes = self.reach(ask);
-        nodes.retain(open);
+        nodes.retain(|node| self.reserved_for_others(ask, *node, at).is_none());
         nodes
+    }
+
+    /// For which partition a node is reserved and when, if it is while a job of none of it would
+    /// run from `at` on.
+    fn reserved_for_others(&self, ask: &Ask, node: u32, at: Moment) -> Option<(&str, &Window)> {
+        let others =
+            self.partitions.iter().filter(|(name, _)| Some(*name) != ask.partition.as_ref());
+        let mut others = others.filter(|(_, other)| other.has(node));
+        others.find_map(|(name, other)| Some((name.as_str(), other.reservation(at, ask.time)?)))
     }
 
     /// When each time ends next after `at` for which nodes are reserved.
@@ -325,14 +330,19 @@ impl Schedule {
         self.cluster.pending.iter().any(|ask| ask.job == job)
     }
 
-    /// Why a job waits: `4 nodes asked, 2 free; ahead of it: job 3`. Jobs that its owner does not
-    /// see are not named.
-    pub fn reason(&self, job: u32, is_seen: impl Fn(u32) -> bool) -> Option<String> {
+    /// Why a job waits: `4 nodes asked, 2 free; ahead of it: job 3`. `name` knows what a node of a
+    /// number is called. Jobs that its owner does not see are not named.
+    pub fn reason(
+        &self,
+        job: u32,
+        name: impl Fn(u32) -> String,
+        is_seen: impl Fn(u32) -> bool,
+    ) -> Option<String> {
         let cluster = &self.cluster;
         let at = cluster.pending.iter().position(|ask| ask.job == job)?;
         let ask = &cluster.pending[at];
-        if let Some(name) = cluster.missing(ask) {
-            return Some(format!("its partition {name} was deleted"));
+        if let Some(part) = cluster.missing(ask) {
+            return Some(format!("its partition {part} was deleted"));
         }
         let candidates = cluster.candidates(ask, cluster.now);
         let need = ask.need(candidates.len());
@@ -340,11 +350,12 @@ impl Schedule {
         let asked = format!("{need} node{s} asked");
         if candidates.len() < need {
             let can = candidates.len();
-            let others = "the others are down, slow, drained or reserved";
+            let others = cluster.obstacles(ask, name);
+            let others = if others.is_empty() { "there are no others".to_owned() } else { others };
             // Who says that he is soon gone may have some of those: nobody would know but for this.
             let brief = Ask { time: Some(Duration::from_secs(1)), ..ask.clone() };
             let more = cluster.candidates(&brief, cluster.now).len();
-            let hint = format!(" (with a --time that ends before they are, {more} can)");
+            let hint = format!(" (with a --time that ends before that, {more} can)");
             let hint = if more > can { hint } else { String::new() };
             return Some(format!("{asked}, {can} can take it; {others}{hint}"));
         }

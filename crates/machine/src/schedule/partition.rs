@@ -86,6 +86,22 @@ impl Window {
         longest || times.any(|(from, to)| to > at && time.is_none_or(|time| from < at + time))
     }
 
+    /// When that is, for people at `at`: `22:00-06:00 UTC`, or `for 90m more`.
+    pub(super) fn told(&self, at: Moment) -> String {
+        // In whole minutes, as far as it is away.
+        let minutes = |to: Moment| {
+            let minutes = to.saturating_sub(at).as_secs().div_ceil(60);
+            span::write(Duration::from_secs(60 * minutes))
+        };
+        match self {
+            Window { daily: true, .. } => format!("{self} UTC"),
+            Window { from, to, .. } if *from <= at => format!("for {} more", minutes(*to)),
+            Window { from, to, .. } => {
+                format!("from {} to {} from now", minutes(*from), minutes(*to))
+            }
+        }
+    }
+
     /// When it ends next after `at`.
     fn end(&self, at: Moment) -> Option<Moment> {
         self.times(at).map(|(_, to)| to).filter(|to| *to > at).min()
@@ -178,9 +194,9 @@ impl Partition {
         self.nodes.contains(&node)
     }
 
-    /// Whether its nodes are not for others that run from `at` on for `time`.
-    pub(super) fn is_reserved(&self, at: Moment, time: Option<Duration>) -> bool {
-        self.reserved.iter().any(|window| window.meets(at, time))
+    /// The time for which its nodes are not for others that run from `at` on for `time`.
+    pub(super) fn reservation(&self, at: Moment, time: Option<Duration>) -> Option<&Window> {
+        self.reserved.iter().find(|window| window.meets(at, time))
     }
 
     /// The next moment after `at` at which a time begins or ends for which it is reserved.

@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(place(&mut schedule, ask(1, 2)), [0, 1]);
         assert_eq!(place(&mut schedule, step(2, 3, 1)), NOWHERE);
         let told = "3 nodes asked, 2 free; job 1, in which it was started, has 2";
-        assert_eq!(schedule.reason(2, |_| true).unwrap(), told);
+        assert_eq!(schedule.reason(2, |node| format!("n{node}"), |_| true).unwrap(), told);
         schedule.ended(2);
         let elsewhere = Ask { among: Some(vec![1, 2]), is_named: true, ..step(3, 2, 1) };
         assert_eq!(place(&mut schedule, elsewhere), NOWHERE);

@@ -307,8 +307,8 @@ fn who_gives_no_number_of_nodes_does_without_those_that_take_no_jobs_also_later(
         [0, 1].into_iter().for_each(|node| schedule.set_drained(node, true));
         schedule.submit(asks(Some(2)));
         assert_eq!(step(&mut schedule), [], "{config}");
-        let told = "2 nodes asked, 1 can take it; the others are down, slow, drained or reserved";
-        assert_eq!(schedule.reason(1, |_| true).unwrap(), told);
+        let told = "2 nodes asked, 1 can take it; n[0-1] drained, n2 down or slow";
+        assert_eq!(schedule.reason(1, name, |_| true).unwrap(), told);
         schedule.set_drained(0, false);
         assert_eq!(step(&mut schedule), [(1, vec![0, 3])], "{config}");
         schedule.ended(1);
@@ -403,7 +403,10 @@ fn easy_keeps_nothing_for_who_waits_for_a_reserved_time_of_more_than_a_day() {
     schedule.ended(2);
     schedule.submit(ask(3, 1));
     assert_eq!(schedule.step(seconds(100)), [], "it is over within a day now");
-    assert_eq!(schedule.reason(3, |_| true).unwrap(), "1 node asked, 1 free; ahead of it: job 1");
+    assert_eq!(
+        schedule.reason(3, name, |_| true).unwrap(),
+        "1 node asked, 1 free; ahead of it: job 1"
+    );
     assert_eq!(schedule.step(seconds(86_500))[0].job, 1);
 }
 
@@ -431,13 +434,13 @@ fn who_waits_is_told_why_and_for_whom() {
     let plans = at_once(&[(4, 10, true), (6, 5, true), (3, 1, false), (7, 1, true)]);
     let mut world = World::new(&plans, "easy");
     world.tick(&[]);
-    let reason = |world: &World<'_>, job| world.schedule.reason(job, |_| true);
+    let reason = |world: &World<'_>, job| world.schedule.reason(job, name, |_| true);
     assert_eq!(reason(&world, 0), None);
     assert_eq!(reason(&world, 1).unwrap(), "6 nodes asked, 2 free");
     assert_eq!(reason(&world, 2).unwrap(), "3 nodes asked, 2 free; ahead of it: job 1");
     assert!(reason(&world, 3).unwrap().starts_with("7 nodes asked, 6 can take it"));
     world.schedule.set_drained(5, true);
-    let told = "6 nodes asked, 5 can take it; the others are down, slow, drained or reserved";
+    let told = "6 nodes asked, 5 can take it; n5 drained";
     assert_eq!(reason(&world, 1).unwrap(), told);
 }
 
@@ -528,7 +531,7 @@ fn who_waits_in_a_partition_that_is_deleted_is_not_let_loose_on_all_nodes() {
         schedule.set_partitions(BTreeMap::new());
         let starts = schedule.step(Duration::ZERO);
         assert_eq!(starts.iter().map(|start| start.job).collect::<Vec<_>>(), [2], "{config}");
-        assert_eq!(schedule.reason(1, |_| true).unwrap(), "its partition lab was deleted");
+        assert_eq!(schedule.reason(1, name, |_| true).unwrap(), "its partition lab was deleted");
         schedule.set_partitions(part());
         schedule.set_up(9, true);
         assert_eq!(schedule.step(Duration::ZERO)[0].nodes, [9], "{config}");
@@ -548,17 +551,37 @@ fn who_waits_for_nodes_that_are_reserved_each_day_is_told_to_say_how_long() {
     schedule.submit(ask(2, Some(hours(17))));
     assert_eq!(schedule.step(hours(12)), []);
     for job in [1, 2] {
-        let told = schedule.reason(job, |_| true).unwrap();
-        assert!(
-            told.ends_with("reserved (with a --time that ends before they are, 4 can)"),
-            "{told}"
-        );
+        let told = schedule.reason(job, name, |_| true).unwrap();
+        let until = "n[0-3] reserved for partition night 22:00-06:00 UTC";
+        let hint = "(with a --time that ends before that, 4 can)";
+        assert_eq!(told, format!("2 nodes asked, 0 can take it; {until} {hint}"));
     }
     schedule.submit(ask(3, Some(hours(9))));
     assert_eq!(schedule.step(hours(12)).len(), 1);
     // At night there is nothing to be done.
     schedule.step(hours(23));
-    assert!(schedule.reason(1, |_| true).unwrap().ends_with("reserved"));
+    assert!(schedule.reason(1, name, |_| true).unwrap().ends_with("22:00-06:00 UTC"));
+}
+
+#[test]
+fn who_waits_for_nodes_that_are_reserved_once_is_told_for_which_partition_and_how_long() {
+    let mut schedule = Schedule::default();
+    let seconds = Duration::from_secs;
+    (0..2).for_each(|node| schedule.set_up(node, true));
+    let reserved = vec![Window { from: seconds(3600), to: seconds(9000), daily: false }];
+    let tour = Partition { nodes: [1].into(), reserved, ..Partition::default() };
+    schedule.set_partitions(BTreeMap::from([("tour".to_owned(), tour)]));
+    schedule.submit(Ask { job: 1, nodes: 2, ..Ask::default() });
+    for (now, when) in [(0, "from 1h to 150m from now"), (5390, "for 61m more")] {
+        assert_eq!(schedule.step(seconds(now)), []);
+        let told = format!("2 nodes asked, 1 can take it; n1 reserved for partition tour {when}");
+        assert!(schedule.reason(1, name, |_| true).unwrap().starts_with(&told), "{told}");
+    }
+}
+
+/// What nodes are called.
+fn name(node: u32) -> String {
+    format!("n{node}")
 }
 
 /// Six nodes, and jobs 0, 1, ... of so many nodes each, all at once.
@@ -594,7 +617,7 @@ fn buddies_lie_above_each_other_and_who_fits_nowhere_waits() {
     assert_eq!((nodes(&schedule, 2), nodes(&schedule, 3)), (vec![0, 1, 2, 3], vec![4, 5]));
     assert_eq!(schedule.slots().slots, [vec![0, 1, 3], vec![2, 3]]);
     let told = "6 nodes asked, 2 free in the emptiest of 2 slots";
-    assert_eq!(schedule.reason(4, |_| true).unwrap(), told);
+    assert_eq!(schedule.reason(4, name, |_| true).unwrap(), told);
     schedule.ended(2);
     schedule.step(Duration::ZERO);
     assert_eq!(schedule.slots().slots, [vec![0, 1, 3], vec![4]]);
@@ -615,5 +638,5 @@ fn slots_that_are_more_than_there_may_be_get_no_new_jobs() {
     assert_eq!(schedule.slots().slots, [vec![0, 3], vec![1, 3], vec![2, 3]]);
     let told = "1 node asked, 0 free in the emptiest of 1 slots; ahead of it: job 4";
     schedule.submit(on(5, 1));
-    assert_eq!(schedule.reason(5, |_| true).unwrap(), told);
+    assert_eq!(schedule.reason(5, name, |_| true).unwrap(), told);
 }
