@@ -230,10 +230,12 @@ fn a_drained_node_gets_no_jobs_until_it_is_resumed_even_by_another_manager() {
     cluster.muster(&["nodes", "--drain", "n[1-2]", "--reason", "new  memory"]).run().ok();
     let state = |node: usize| cluster.json(&["nodes", "--json"])["nodes"][node].clone();
     assert_eq!((&state(2)["state"], &state(2)["why"]), (&"drained".into(), &"new  memory".into()));
+    let since = state(0)["since"].clone();
     let old = cluster.kill("manager");
     until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
     cluster.await_nodes(1);
     until("all are there", || state(2)["state"] == "drained" && state(1)["state"] == "drained");
+    assert_eq!(state(0)["since"], since, "it was up all the time");
     // What runs there goes on, and what fits elsewhere runs at once.
     let on = cluster.muster(&["run", "printenv", "MUSTER_NODE"]).run().ok();
     assert_eq!(on.out, "n0\n");

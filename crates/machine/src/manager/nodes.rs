@@ -119,6 +119,11 @@ impl Known {
     }
 }
 
+/// When a daemon was started: that is its number, in nanoseconds. Its machine's clock may be ahead.
+fn started(instance: u64) -> f64 {
+    (instance as f64 / 1e9).min(super::now())
+}
+
 /// What is said of a slow node.
 pub(super) fn silent_for(time: Duration) -> String {
     format!("has not answered for {} s", time.as_secs())
@@ -387,7 +392,11 @@ impl Manager {
                     + u32::from(known.link.as_ref().is_some_and(|l| l.instance != instance))
             };
             let losses = table.get(name).map_or(0, another);
-            let (link, since) = (Some(link.clone()), super::now());
+            // To a manager that was started again it comes as it has been all the time.
+            let is_first = |known: &Known| known.link.is_none() && known.lost.is_none();
+            let is_first = table.get(name).is_none_or(is_first);
+            let since = if is_first { started(instance) } else { super::now() };
+            let link = Some(link.clone());
             let known = Known { link, since, losses, ..Known::default() };
             table.insert(name.to_owned(), known)
         };
