@@ -62,8 +62,8 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
   mpi       messages, collectives, launches and Sweep3D over our MPI library, Debian's Open MPI and
             MPICH, and those of PyPI
       --quick --json   as above
-      --case TEXT      only the scenes whose names contain it: pair, far, four, eight, blocked,
-                       launch, memory, sweep
+      --case TEXT      only the scenes whose names contain it: pair, far, four, eight, many,
+                       blocked, launch, memory, sweep
       --namespaces     only what goes between hosts, each a network namespace (as root): ours by
                        TLS over TCP, Open MPI by TCP over the same links
       --figure FILE    measure Sweep3D (--case hypre: hypre) in the coscheduled mode instead, by

@@ -137,8 +137,8 @@ impl<'a> Statuses<'a> {
                 all[*place].MPI_ERROR = error.class.number();
             }
         }
-        let (_, first) = self.failed.swap_remove(0);
-        Err(Error::new(Class::InStatus, first.into_what()))
+        let (place, first) = self.failed.swap_remove(0);
+        Err(Error::new(Class::InStatus, format!("request {place} of these: {first}")))
     }
 }
 

@@ -91,7 +91,7 @@ classes! {
     Assert = 22 "MPI_ERR_ASSERT" "the assertion is not valid";
     BadFile = 23 "MPI_ERR_BAD_FILE" "the file's name is not valid";
     Base = 24 "MPI_ERR_BASE" "the window's base address is not valid";
-    Conversion = 25 "MPI_ERR_CONVERSION" "a user's conversion of data failed";
+    Conversion = 25 "MPI_ERR_CONVERSION" "a conversion of data failed";
     Disp = 26 "MPI_ERR_DISP" "the displacement is not valid";
     DupDatarep = 27 "MPI_ERR_DUP_DATAREP" "a data representation of this name is defined already";
     FileExists = 28 "MPI_ERR_FILE_EXISTS" "the file exists";
@@ -236,12 +236,6 @@ impl Error {
     #[cold]
     pub fn within(self, array: usize, element: usize) -> Error {
         self.about(About::Element(array, element))
-    }
-
-    /// Its sentence.
-    #[must_use]
-    pub fn into_what(self) -> String {
-        self.0.what
     }
 }
 

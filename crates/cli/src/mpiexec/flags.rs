@@ -116,7 +116,7 @@ const FLAGS: &[Flag] = &[
         values: &["NAMES"],
         about: "",
         does: |line, values| {
-            line.part().env.extend(listed(&values[0]));
+            add_listed(&mut line.part().env, &values[0]);
             pass(line, &["--no-env"])
         },
     },
@@ -125,7 +125,7 @@ const FLAGS: &[Flag] = &[
         values: &["NAMES"],
         about: "",
         does: |line, values| {
-            line.global_env.extend(listed(&values[0]));
+            add_listed(&mut line.global_env, &values[0]);
             pass(line, &["--no-env"])
         },
     },
@@ -221,15 +221,19 @@ const GRANTED: &[&str] = &[
 const IGNORED: &[(&str, usize)] = &[
     ("am", 1),
     ("bootstrap", 1),
+    ("cpu-bind", 1),
     ("display", 1),
     ("display-allocation", 0),
     ("display-map", 0),
+    ("distribution", 1),
+    ("exclusive", 0),
     ("gmca", 2),
     ("iface", 1),
     ("launcher", 1),
     ("mca", 2),
     ("nooversubscribe", 0),
     ("npersocket", 1),
+    ("output-filename", 1),
     ("personality", 1),
     ("pmixmca", 2),
     ("prefix", 1),
@@ -237,6 +241,7 @@ const IGNORED: &[(&str, usize)] = &[
     ("rank-by", 1),
     ("report-bindings", 0),
     ("rmk", 1),
+    ("timestamp-output", 0),
     ("tune", 1),
     ("usize", 1),
     ("v", 0),
@@ -248,9 +253,13 @@ fn pass(line: &mut Line, words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// The names of a list.
-fn listed(names: &str) -> impl Iterator<Item = String> {
-    names.split(',').map(str::to_owned)
+/// Adds the names of a list to variables that are passed on; what was given a value keeps it.
+fn add_listed(env: &mut Vec<String>, names: &str) {
+    let is_set =
+        |name: &str| env.iter().any(|it| it.split_once('=').is_some_and(|it| it.0 == name));
+    let others: Vec<String> =
+        names.split(',').filter(|it| !is_set(it)).map(str::to_owned).collect();
+    env.extend(others);
 }
 
 fn number(text: &str) -> Result<u32, String> {
@@ -461,6 +470,8 @@ mod tests {
         assert_eq!(all.parts, [part]);
         assert!(line("-map-by node x").unwrap().spread);
         assert_eq!(line("--map-by core:PE=2 x").unwrap().ignored, ["-map-by core:PE=2"]);
+        let odd = line("--cpu-bind=cores --output-filename out -timestamp-output x").unwrap();
+        assert_eq!(odd.ignored, ["--cpu-bind=cores", "--output-filename", "-timestamp-output"]);
         assert_eq!(line("-ppn=3 x").unwrap().per_node, Some(3));
         assert_eq!(
             line("--timing --time 5m --json x").unwrap().run.join(" "),
@@ -477,7 +488,7 @@ mod tests {
         let commands: Vec<String> = all.parts.iter().map(|part| part.command.join(" ")).collect();
         assert_eq!(commands, ["./a 1", "./b", "c"]);
         assert_eq!(all.parts[1].env, ["X=y"]);
-        let all = line("-n 1 a : -genv K V -genvlist A,B b").unwrap();
+        let all = line("-n 1 a : -genv K V -genvlist A,K,B b").unwrap();
         assert_eq!(
             (all.global_env.join(" "), all.run),
             ("K=V A B".into(), vec!["--no-env".into()])

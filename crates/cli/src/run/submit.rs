@@ -241,7 +241,7 @@ pub(super) fn advised(mut failure: Failure, program: &Program, named: &str) -> F
         Program::There(_) => {
             let local = format!("./{named}");
             match program::find(&local, true) {
-                Ok(Program::Here(..)) => format!("Send yours: muster run {local}"),
+                Ok(Program::Here(..)) => format!("Name it {local}, and yours is sent"),
                 _ => format!(
                     "Name its path there: muster run --no-send /PATH/{named}; or send your own: \
                      muster run ./PATH/{named}"
