@@ -254,9 +254,13 @@ fn exec_failures_name_their_errno() {
         assert_eq!(outcome.failed, Some((Stage::Exec, errno, program.to_owned())));
         assert_eq!((outcome.pid, outcome.status), (None, None));
     }
-    let mut spec = Spec::new("plain", &[]);
-    spec.env.push(("PATH".into(), format!("/nowhere:{}:/bin", scratch.0.display())));
-    assert_eq!(run(&spec).failed, Some((Stage::Exec, libc::EACCES, "plain".into())));
+    // One that was found in the PATH is named by where it is.
+    for (name, errno) in [("plain", libc::EACCES), ("orphan", libc::ENOENT)] {
+        let mut spec = Spec::new(name, &[]);
+        spec.env.push(("PATH".into(), format!("/nowhere:{}:/bin", scratch.0.display())));
+        let path = scratch.0.join(name).display().to_string();
+        assert_eq!(run(&spec).failed, Some((Stage::Exec, errno, path)));
+    }
 }
 
 /// What is put in a program's place runs where the kernel refuses that very file, and nowhere else.
