@@ -64,6 +64,26 @@ fn the_exit_status_is_that_of_the_first_rank_that_failed() {
 }
 
 #[test]
+fn a_line_that_is_written_for_srun_runs_as_it_is() {
+    let cluster = Cluster::up("t0110srun", 4);
+    let line = "-N 2 -n 4 -c 2 -x n[0,2] --exclusive --mem=1G -K --export=ALL,MINE=1 --mpi=pmix";
+    let line: Vec<&str> = line.split(' ').collect();
+    let told = cluster.muster(&sh(&line, "echo $MUSTER_NODE $MINE")).run().ok();
+    assert_eq!(told.sorted(), ["n1 1", "n1 1", "n3 1", "n3 1"]);
+    let left_out = "muster: left out, because it means nothing here: --exclusive, --mem  [N112]\n";
+    assert_eq!(told.err, left_out);
+    let told = cluster
+        .muster(&sh(&["-n", "2", "--kill-on-bad-exit=0", "--export=NONE", "-Q", "-O"], "exit 5"))
+        .run();
+    assert_eq!(told.code(5).err, "");
+    let goes_on = "[ $MUSTER_RANK = 0 ] && exit 5; echo ${MINE-none} ${OTHER-none}";
+    let told = cluster.muster(&sh(&["-n", "3", "--kill-on-bad-exit=0", "--export=MINE"], goes_on));
+    let told = told.env("MINE", "1").env("OTHER", "2").run();
+    assert_eq!(told.code(5).sorted(), ["1 none", "1 none"]);
+    cluster.down();
+}
+
+#[test]
 fn what_cannot_be_is_refused_at_once() {
     let cluster = Cluster::up("t0110refused", 4);
     for (args, code, said) in [
@@ -71,6 +91,11 @@ fn what_cannot_be_is_refused_at_once() {
         (&["run", "-N", "8", "true"], 125, "E110"),
         (&["run", "-N", "3", "-n", "2", "true"], 2, "E111"),
         (&["run", "-w", "n9", "true"], 125, "E113"),
+        (&["run", "-x", "n9", "true"], 125, "there is no node n9; there are n[0-3]  [E113"),
+        (&["run", "-x", "n1", "-w", "n[0-1]", "true"], 125, "n1 is both asked for and excluded"),
+        (&["run", "-x", "n0", "-N", "4", "true"], 125, "without n0: 4 nodes asked, 3 exist"),
+        (&["run", "-x", "n[0-3]", "true"], 125, "without n[0-3]: no node is left"),
+        (&["run", "--gres=gpu:1", "true"], 2, "--gres: devices are not handed out"),
         (&["run", "-n", "0", "true"], 2, "-n"),
         (&["run", "-w", "n[1-", "true"], 2, "n[1-"),
         (&["run", "--time", "soon", "true"], 2, "soon"),
@@ -90,7 +115,7 @@ fn what_cannot_be_is_refused_at_once() {
     assert_eq!(cluster.json(&["ps", "--json"])["jobs"].as_array().unwrap().len(), 0);
     let refused = cluster.json(&["ps", "--all", "--json"])["jobs"].clone();
     let names = refused.as_array().unwrap().iter().map(|job| job["name"].as_str());
-    assert_eq!(names.collect::<Vec<_>>(), [Some("true"); 3], "{refused}");
+    assert_eq!(names.collect::<Vec<_>>(), [Some("true"); 7], "{refused}");
     // What fails before there is a job is told in JSON as well, where that was asked for.
     let told = cluster.muster(&["run", "--json", "./nosuch"]).run().code(127);
     let told: Value = serde_json::from_str(&told.out).expect("JSON");

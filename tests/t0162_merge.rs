@@ -100,6 +100,10 @@ fn a_job_gets_the_cluster_that_has_room_or_the_nodes_that_it_names() {
     assert_eq!(where_is(&["-w", "default.n1"]), "default", "by its own name, too");
     all(&cluster, &["kill", "big.3"]).run().ok();
     until("nothing runs", || list(&cluster, &["ps"], "jobs").is_empty());
+    assert_eq!(where_is(&["-x", "n[0-1]"]), "big", "the first has others, but not for this");
+    assert_eq!(where_is(&["-x", "big.n[0-2],n0"]), "default");
+    let other = all(&cluster, &["run", "-x", "other.n0", "true"]).run().code(125);
+    other.says("other.n0 is no node of a cluster that is seen");
     // What a job starts is of its cluster, though nothing runs in the other.
     let nested = |flags: &str| {
         let line = format!("{} --view all run {flags} printenv MUSTER_CLUSTER", cluster::MUSTER);

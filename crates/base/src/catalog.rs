@@ -103,7 +103,7 @@ catalog! {
     E112 "The job's specification is not right."
         "The file spec of the job lacks its program, or has a field that is not understood."
         "docs/files.md lists its fields."
-    N112 "A flag of mpiexec was left out."
+    N112 "A flag of mpiexec or srun was left out."
         "It tells Open MPI or MPICH how to do what Muster does otherwise: how ranks are started, \
          bound to processors and connected; or it passes on a variable that is not set here."
         "Nothing. mpiexec --help lists the flags that have an effect; -quiet has this not said."

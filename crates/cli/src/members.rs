@@ -180,6 +180,19 @@ impl Member {
         }
     }
 
+    /// What a node that is called so is called in it, if it is one of its.
+    fn bare<'a>(&self, name: &'a str) -> Option<&'a str> {
+        match name.rsplit_once('.') {
+            Some((cluster, node)) => (cluster == self.context.cluster).then_some(node),
+            None => self.name.is_none().then_some(name),
+        }
+    }
+
+    /// Those of these nodes that are its.
+    fn own(&self, names: &[String]) -> Vec<String> {
+        names.iter().filter_map(|name| self.bare(name)).map(str::to_owned).collect()
+    }
+
     /// Its nodes that are seen, and all its jobs: a view does not show who else is on its nodes.
     fn status(&self) -> Result<Status> {
         let mut status = Status::read(&self.client)?;
@@ -201,7 +214,8 @@ struct Room {
 }
 
 impl Room {
-    fn of(status: &Status, program: &Program) -> Room {
+    /// But for the nodes that the job does not want.
+    fn of(status: &Status, program: &Program, except: &[String]) -> Room {
         let runs = |arch: Option<&str>| match (program, arch) {
             (Program::Here(all), Some(arch)) => {
                 all.iter().any(|binary| binary.arch.is_none_or(|own| own == arch))
@@ -210,7 +224,8 @@ impl Room {
         };
         let can = |node: &&_| {
             let node: &&crate::cluster::NodeStatus = node;
-            node.is_up() && node.drained.is_none() && runs(node.arch.as_deref())
+            let takes = node.is_up() && node.drained.is_none() && !except.contains(&node.name);
+            takes && runs(node.arch.as_deref())
         };
         let jobs = status.jobs.iter().filter_map(|job| serde_json::from_value(job.clone()).ok());
         // One that waits may get any nodes, one that has others is not in the way.
@@ -233,12 +248,7 @@ fn by_nodes(wish: &mut Wish, members: &[Member]) -> Option<Result<usize, Failure
     let list = wish.spec.nodelist.as_ref()?;
     // What is no set of nodes is refused by the manager.
     let names = nodeset::expand(list).ok()?;
-    let is_of = |member: &Member| {
-        names.iter().all(|name| match name.rsplit_once('.') {
-            Some((cluster, _)) => cluster == member.context.cluster,
-            None => member.name.is_none(),
-        })
-    };
+    let is_of = |member: &Member| names.iter().all(|name| member.bare(name).is_some());
     let Some(at) = members.iter().position(is_of) else {
         if members.len() == 1 {
             // The manager says what it lacks.
@@ -250,19 +260,45 @@ fn by_nodes(wish: &mut Wish, members: &[Member]) -> Option<Result<usize, Failure
         return Some(Err(Failure::told("E113", 125, &text)));
     };
     if names.iter().any(|name| name.contains('.')) {
-        let bare = names.iter().map(|name| name.rsplit_once('.').map_or(&**name, |(_, node)| node));
-        wish.spec.nodelist = Some(bare.collect::<Vec<_>>().join(","));
+        wish.spec.nodelist = Some(members[at].own(&names).join(","));
     }
     Some(Ok(at))
+}
+
+/// The nodes that a job does not want; none where they are no set: the manager refuses that.
+fn excluded(wish: &Wish) -> Vec<String> {
+    let list = wish.spec.exclude.as_ref();
+    list.and_then(|list| nodeset::expand(list).ok()).unwrap_or_default()
+}
+
+/// Has a job exclude what is of the cluster that it is for, by the names that are used there.
+fn exclude_of(wish: &mut Wish, member: &Member) {
+    let names = excluded(wish);
+    if !names.is_empty() {
+        let own = member.own(&names);
+        wish.spec.exclude = (!own.is_empty()).then(|| own.join(","));
+    }
+}
+
+/// The cluster that a job is for, and whose names it has for nodes then.
+///
+/// # Errors
+/// None has as many as it needs, or it names nodes of none or of several.
+pub fn choose(wish: &mut Wish, members: &[Member]) -> Result<usize, Failure> {
+    let is_ours = |name: &&String| members.iter().any(|member| member.bare(name).is_some());
+    if let Some(name) = excluded(wish).iter().find(|name| !is_ours(name)) {
+        let text = format!("{name} is no node of a cluster that is seen. See: muster nodes");
+        return Err(Failure::told("E113", 125, &text));
+    }
+    let chosen = chosen(wish, members)?;
+    exclude_of(wish, &members[chosen]);
+    Ok(chosen)
 }
 
 /// The cluster that a job is for: of those that have the nodes for it the one where most of what it
 /// wants is idle, then that with the fewest jobs, then that with most idle nodes at all; of equal
 /// ones the first.
-///
-/// # Errors
-/// None has as many as it needs.
-pub fn choose(wish: &mut Wish, members: &[Member]) -> Result<usize, Failure> {
+fn chosen(wish: &mut Wish, members: &[Member]) -> Result<usize, Failure> {
     if let Some(by_nodes) = by_nodes(wish, members) {
         return by_nodes;
     }
@@ -272,12 +308,14 @@ pub fn choose(wish: &mut Wish, members: &[Member]) -> Result<usize, Failure> {
     let spec = &wish.spec;
     let wanted = spec.nodes.or(spec.ranks).unwrap_or(1);
     let least = spec.nodes.unwrap_or(1);
+    let except = excluded(wish);
     let mut rooms = Vec::new();
     for (at, member) in members.iter().enumerate() {
         if let Ok(status) = member.status()
             && spec.partition.as_ref().is_none_or(|name| has_partition(member, name))
         {
-            rooms.push((at, Room::of(&status, &wish.program)));
+            let except = member.own(&except);
+            rooms.push((at, Room::of(&status, &wish.program, &except)));
         }
     }
     let fit = rooms.iter().filter(|(_, room)| room.nodes >= least);
@@ -309,6 +347,7 @@ pub fn keep(wish: &mut Wish, context: &Context, client: &Client) -> Result<(), F
     let own = Member { name: None, context: context.clone(), client: client.clone() };
     let list = wish.spec.nodelist.clone().unwrap_or_default();
     let others = |name: &String| name.contains('.');
+    exclude_of(wish, &own);
     if by_nodes(wish, &[own]).is_none()
         && nodeset::expand(&list).is_ok_and(|all| all.iter().any(others))
     {

@@ -4,7 +4,7 @@ use super::{because, job_path, run};
 use crate::cluster::{Context, NodeStatus, Status};
 use crate::members;
 use crate::mpiexec::{Line, Tells, flags, place, programs};
-use crate::run::{Failure, print_failure, say};
+use crate::run::{Failure, print_failure, say, say_left_out};
 use anyhow::Result;
 use clap::Parser;
 use muster_base::elf;
@@ -52,9 +52,8 @@ pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
         Some(Tells::Version) => return print(concat!("muster ", env!("CARGO_PKG_VERSION"), "\n")),
         None => {}
     }
-    if !line.ignored.is_empty() && !line.is_quiet {
-        let ignored = line.ignored.join(", ");
-        say(&format!("muster: left out, because it means nothing here: {ignored}  [N112]"));
+    if !line.is_quiet {
+        say_left_out(&line.ignored);
     }
     let unset = line.drop_unset(|name| std::env::var_os(name).is_some());
     if !unset.is_empty() && !line.is_quiet {

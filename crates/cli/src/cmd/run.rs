@@ -6,7 +6,9 @@ use crate::run::failure::exit;
 use crate::run::program::Program;
 use crate::run::show::{Goal, Style};
 use crate::run::template::Template;
-use crate::run::{Cluster, Failure, Input, Wish, environment, libraries, look, program, say};
+use crate::run::{
+    Cluster, Failure, Input, Wish, environment, libraries, look, program, say, say_left_out,
+};
 use anyhow::Result;
 use clap::ArgAction;
 use muster_base::limits::{NODES_HERE_MAX, REQUEUES_MAX};
@@ -14,6 +16,7 @@ use muster_base::nodeset;
 use muster_base::span;
 use muster_machine::manager::spec::{PerNode, Spec};
 use muster_ninep::client::Client;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -32,7 +35,7 @@ use std::time::Duration;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of nodes
-    #[arg(short = 'N', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'N', long, value_name = "N", value_parser = node_count)]
     nodes: Option<u32>,
 
     /// Number of ranks
@@ -49,6 +52,10 @@ pub struct Args {
     #[arg(short = 'w', long, value_name = "NODES", value_parser = node_list)]
     nodelist: Option<String>,
 
+    /// Run on other nodes than these
+    #[arg(short = 'x', long, value_name = "NODES", value_parser = node_list)]
+    exclude: Option<String>,
+
     /// Put the rank before each line of output
     #[arg(short, long, conflicts_with = "json")]
     label: bool,
@@ -58,7 +65,7 @@ pub struct Args {
     fold: bool,
 
     /// Pass output on as bytes as they come; lines of several ranks may mix
-    #[arg(long, conflicts_with_all = ["label", "json"])]
+    #[arg(short_alias = 'u', long, alias = "unbuffered", conflicts_with_all = ["label", "json"])]
     raw: bool,
 
     /// Working directory on the nodes; by default one of the job's own
@@ -125,7 +132,7 @@ pub struct Args {
     ///
     /// The lost ranks are named at the end. The exit status is that of the others, or 125 if there
     /// are none.
-    #[arg(long)]
+    #[arg(short_alias = 'k', long, alias = "no-kill")]
     tolerate: bool,
 
     /// Begin again on other nodes when a node is lost, N times at most (3 if not given)
@@ -158,6 +165,9 @@ pub struct Args {
     #[command(flatten)]
     order: crate::run::order::Wanted,
 
+    #[command(flatten)]
+    srun: crate::run::srun::Flags,
+
     /// Print at the end how long it took to send the files and to execute the program, and to wait
     #[arg(long)]
     timing: bool,
@@ -172,7 +182,7 @@ pub struct Args {
     name: Option<String>,
 
     /// Say nothing besides what the program says
-    #[arg(short, long)]
+    #[arg(short, short_alias = 'Q', long)]
     quiet: bool,
 
     /// Start the job, print its number and leave it alone
@@ -201,6 +211,19 @@ pub fn takes_value(name: &str) -> Option<bool> {
     };
     let flag = command.get_arguments().find(is_it)?;
     Some(flag.get_action().takes_values() && !flag.is_require_equals_set())
+}
+
+fn node_count(text: &str) -> Result<u32, String> {
+    let is_number = |part: &str| part.parse::<u32>().is_ok();
+    match text.parse() {
+        Ok(0) => Err("0 is not in 1..=4294967295".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) if text.split_once('-').is_some_and(|(a, b)| is_number(a) && is_number(b)) => {
+            let text = "the number of nodes is fixed. With -n alone a job does with what is there";
+            Err(text.to_owned())
+        }
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn node_list(text: &str) -> Result<String, String> {
@@ -233,10 +256,10 @@ impl Args {
     /// The mistake.
     pub fn wish(mut self) -> Result<Wish, Failure> {
         self.order.look()?;
+        self.srun.look()?;
         let named = self.command[0].clone();
         let program = program::find(&named, !self.no_send)?;
-        let mut env = environment::gather(std::env::vars_os(), &self.env, !self.no_env)?;
-        env.extend(self.order.variables());
+        let env = self.environment()?;
         if let Program::There(path) = &program {
             self.command[0].clone_from(path);
         }
@@ -260,6 +283,7 @@ impl Args {
             ranks: self.ntasks.map(|ranks| ranks as usize),
             per_node: self.ntasks_per_node,
             nodelist: self.nodelist,
+            exclude: self.exclude,
             env,
             chdir: self.chdir,
             stdin: input.stdin(),
@@ -267,10 +291,10 @@ impl Args {
             priority: self.priority,
             partition: self.partition,
             within: None,
-            keep_going: self.keep_going,
+            keep_going: self.keep_going || self.srun.keeps_going(),
             tolerate: self.tolerate,
             requeue: self.requeue.unwrap_or(0),
-            unbound: self.no_bind,
+            unbound: self.no_bind || self.srun.unbinds(),
             umask: environment::umask(),
             name: Some(self.name.unwrap_or_else(|| last.unwrap_or(&named).to_owned())),
             grace_ms: milliseconds(self.grace),
@@ -297,6 +321,16 @@ impl Args {
             wish.libraries = libraries::wanted(&wish.program, &wish.bcast)?;
         }
         Ok(wish)
+    }
+
+    /// What the ranks find in their environment.
+    fn environment(&self) -> Result<BTreeMap<String, String>, Failure> {
+        let mut wished = self.srun.exported(|name| std::env::var_os(name).is_some());
+        wished.extend_from_slice(&self.env);
+        let passes = !self.no_env && !self.srun.drops_env();
+        let mut env = environment::gather(std::env::vars_os(), &wished, passes)?;
+        env.extend(self.order.variables());
+        Ok(env)
     }
 }
 
@@ -395,6 +429,9 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
         }
         tell(failure)
     };
+    if !args.quiet {
+        say_left_out(&args.srun.left_out());
+    }
     let order = args.order.clone();
     let embeds = match context.embeds() {
         Ok(embeds) => embeds,
@@ -492,6 +529,10 @@ mod tests {
     fn mistakes_are_told_before_anything_happens() {
         for (words, said) in [
             ("-n 0 prog", "not in 1.."),
+            ("-N 0 prog", "not in 1.."),
+            ("-N 1-2 prog", "the number of nodes is fixed"),
+            ("-x n[1 prog", "lacks a closing"),
+            ("--pty prog", "--pty: a job has no terminal"),
             ("-w n[1 prog", "lacks a closing"),
             ("-t soon prog", "is no time"),
             ("-o a%q prog", "means nothing"),

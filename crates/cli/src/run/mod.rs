@@ -27,6 +27,7 @@ mod pump;
 mod session;
 pub mod show;
 mod signals;
+pub mod srun;
 mod submit;
 mod summary;
 mod sys;
@@ -100,6 +101,14 @@ pub struct Wish {
 /// nothing.
 pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", shown(line));
+}
+
+/// Says which flags of others mean nothing here, if any do.
+pub fn say_left_out(flags: &[String]) {
+    if !flags.is_empty() {
+        let flags = flags.join(", ");
+        say(&format!("muster: left out, because it means nothing here: {flags}  [N112]"));
+    }
 }
 
 /// How a job has ended: its exit status, and what is said of it, nothing if all went well.

@@ -22,6 +22,7 @@ fn strobe(text: &str) -> Result<Duration, String> {
 pub enum Mode {
     /// At once, in the order in which they come
     #[default]
+    #[value(aliases = ["none", "pmi2", "pmix"])]
     Direct,
     /// Buffered and coscheduled: at strobes, in an order that the program alone determines
     Bcs,

@@ -390,11 +390,15 @@ fn check_processors(client: &Client, order: &Order) -> Result<(), Failure> {
     let Program::Here(binaries) = &order.program else { return Ok(()) };
     let Ok(text) = read_object(client, "arches") else { return Ok(()) };
     let Ok(arches) = serde_json::from_str::<BTreeMap<String, String>>(&text) else { return Ok(()) };
-    let wanted = order.spec.nodelist.as_deref().and_then(|set| nodeset::expand(set).ok());
+    let expand = |set: &Option<String>| set.as_deref().and_then(|set| nodeset::expand(set).ok());
+    let wanted = expand(&order.spec.nodelist);
+    let except = expand(&order.spec.exclude).unwrap_or_default();
     let mut nodes = Vec::new();
     for (arch, set) in arches {
         let names = nodeset::expand(&set).unwrap_or_default();
-        let is_wanted = |name: &String| wanted.as_ref().is_none_or(|all| all.contains(name));
+        let is_wanted = |name: &String| {
+            wanted.as_ref().is_none_or(|all| all.contains(name)) && !except.contains(name)
+        };
         nodes.extend(names.into_iter().filter(is_wanted).map(|name| (name, arch.clone())));
     }
     program::check(&order.named, binaries, &nodes)

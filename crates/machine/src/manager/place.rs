@@ -27,6 +27,8 @@ pub struct Wanted {
     pub ranks: usize,
     /// The nodes that it may have, if it names any, in its order.
     pub among: Option<Vec<String>>,
+    /// The nodes that it may not have.
+    pub except: Vec<String>,
 }
 
 /// The nodes that a job may ask for, in the cluster's order.
@@ -50,6 +52,25 @@ impl Nodes {
         }
     }
 
+    /// Whether all of these are there, each named once.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn have<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> Result<(), String> {
+        let Nodes { up, slow, down } = self;
+        let mut seen = BTreeSet::new();
+        for name in names {
+            if ![up, slow, down].iter().any(|names| names.contains(name)) {
+                let all = nodeset::fold(up.iter().chain(slow).chain(down));
+                return Err(format!("there is no node {name}; there are {all}  [E113]"));
+            }
+            if !seen.insert(name) {
+                return Err(format!("{name} is named twice  [E113]"));
+            }
+        }
+        Ok(())
+    }
+
     fn told(&self) -> String {
         let states = [(&self.up, "up"), (&self.slow, "slow"), (&self.down, "down")];
         let mut some = states.into_iter().filter(|(names, _)| !names.is_empty());
@@ -63,6 +84,11 @@ impl Nodes {
     }
 }
 
+fn expand(list: Option<&String>) -> Result<Option<Vec<String>>, String> {
+    let told = list.map(|list| nodeset::expand(list)).transpose();
+    told.map_err(|error| format!("{error}  [E113]"))
+}
+
 /// What a job asks for, whatever there is: the same each time that it asks.
 ///
 /// # Errors
@@ -71,10 +97,15 @@ pub fn wanted(spec: &Spec) -> Result<Wanted, String> {
     if spec.argv.is_empty() {
         return Err("the job has no program: give argv  [E112]".to_owned());
     }
-    let expand = |list: &String| nodeset::expand(list).map_err(|error| format!("{error}  [E113]"));
-    let named = spec.nodelist.as_ref().map(expand).transpose()?;
+    let named = expand(spec.nodelist.as_ref())?;
+    let except = expand(spec.exclude.as_ref())?.unwrap_or_default();
+    if let Some(name) = named.iter().flatten().find(|name| except.contains(name)) {
+        return Err(format!("{name} is both asked for and excluded: do one  [E113]"));
+    }
     let per_node = match &spec.per_node {
-        Some(PerNode::Each(each)) => return one_by_one(spec, each, named),
+        Some(PerNode::Each(each)) => {
+            return one_by_one(spec, each, named).map(|wanted| Wanted { except, ..wanted });
+        }
         Some(PerNode::Same(0)) => {
             return Err("0 ranks asked on each node: at least 1 is needed  [E112]".to_owned());
         }
@@ -105,7 +136,7 @@ pub fn wanted(spec: &Spec) -> Result<Wanted, String> {
         ));
     }
     fits(ranks, nodes)?;
-    Ok(Wanted { nodes, least, ranks, among: named })
+    Ok(Wanted { nodes, least, ranks, among: named, except })
 }
 
 /// Whether nodes can run so many ranks.
@@ -158,7 +189,7 @@ fn one_by_one(spec: &Spec, each: &[usize], named: Option<Vec<String>>) -> Result
         return Err("0 nodes or ranks asked: at least 1 is needed  [E112]".to_owned());
     }
     named.truncate(dealt.len());
-    Ok(Wanted { nodes: dealt.len(), least: None, ranks, among: Some(named) })
+    Ok(Wanted { nodes: dealt.len(), least: None, ranks, among: Some(named), except: Vec::new() })
 }
 
 impl Wanted {
@@ -167,8 +198,11 @@ impl Wanted {
     /// # Errors
     /// One sentence that says what was asked for, what there is, and what to do.
     pub fn check(&self, nodes: &Nodes) -> Result<(), String> {
-        self.check_names(nodes)?;
+        nodes.have(self.among.iter().flatten())?;
         let most = nodes.up.len() + nodes.slow.len() + nodes.down.len();
+        if most == 0 && !self.except.is_empty() {
+            return Err("no node is left. Exclude fewer  [E110]".to_owned());
+        }
         if most == 0 {
             return Err("no node has joined yet. See: muster nodes  [E114]".to_owned());
         }
@@ -181,20 +215,6 @@ impl Wanted {
             )),
             None => Ok(()),
         }
-    }
-
-    fn check_names(&self, Nodes { up, slow, down }: &Nodes) -> Result<(), String> {
-        let mut seen = BTreeSet::new();
-        for name in self.among.iter().flatten() {
-            if ![up, slow, down].iter().any(|names| names.contains(name)) {
-                let all = nodeset::fold(up.iter().chain(slow).chain(down));
-                return Err(format!("there is no node {name}; there are {all}  [E113]"));
-            }
-            if !seen.insert(name) {
-                return Err(format!("{name} is named twice  [E113]"));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -381,6 +401,7 @@ mod tests {
             (r#"{"argv":["x"],"nodelist":"n9"}"#, "there is no node n9; there are n[0-3,7]"),
             (r#"{"argv":["x"],"nodelist":"n7,n7"}"#, "twice"),
             (r#"{"argv":["x"],"nodelist":"n1,n1"}"#, "twice"),
+            (r#"{"argv":["x"],"nodelist":"n[0-2]","exclude":"n[2-3]"}"#, "n2 is both asked for"),
             (r#"{"argv":[]}"#, "no program"),
             (r#"{"argv":["x"],"ranks":0}"#, "at least 1"),
             (r#"{"argv":["x"],"ranks":2,"per_node":0}"#, "on each node: at least 1"),

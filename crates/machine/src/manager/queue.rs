@@ -25,6 +25,7 @@ use super::timer;
 use super::views::View;
 use crate::schedule::{Ask, Config, Moment, Schedule};
 use crate::slots::Slots;
+use muster_base::nodeset;
 use muster_base::span;
 use muster_ninep::error::{Errno, Error, Result};
 use serde_json::json;
@@ -208,6 +209,8 @@ impl Manager {
             nodes.retain(has);
             scope = format!("view {view}: ");
         }
+        let wanted = wanted(spec).and_then(|one| nodes.have(&one.except).map(|()| one));
+        let wanted = wanted.map_err(|said| refuse(format!("{scope}{said}")))?;
         if let Some(name) = &spec.partition {
             let settings = self.settings.get();
             let Some(part) = settings.partitions.get(name) else {
@@ -245,20 +248,25 @@ impl Manager {
                 "a time of 0 is none at all: give time_ms at least 1  [E116]".into(),
             ));
         }
-        let wanted = wanted(spec).and_then(|one| one.check(&nodes).map(|()| one));
-        let wanted = wanted.map_err(|said| refuse(format!("{scope}{said}")))?;
+        if !wanted.except.is_empty() {
+            nodes.retain(|node| !wanted.except.contains(node));
+            scope += &format!("without {}: ", nodeset::fold(&wanted.except));
+        }
+        wanted.check(&nodes).map_err(|said| refuse(format!("{scope}{said}")))?;
         Ok((self.ask_for(job, spec, &wanted), wanted.ranks))
     }
 
     /// What the schedule is told of a job that waits. The nodes that it may have are those that it
     /// names, or those of its view.
     fn ask_for(&self, job: &Job, spec: &Spec, wanted: &Wanted) -> Ask {
-        let named = wanted.among.as_ref();
-        let named = named.map(|names| names.iter().filter_map(|name| number_of(name)).collect());
+        let numbers =
+            |names: &Vec<String>| names.iter().filter_map(|name| number_of(name)).collect();
+        let named = wanted.among.as_ref().map(numbers);
         let nodes_of =
             |view: &str| self.settings.get().views.get(view).map(View::nodes).unwrap_or_default();
         let among = named.or_else(|| job.view.as_deref().map(nodes_of));
-        Ask { least: wanted.least, among, ..ask_of(job.id, spec, wanted.nodes) }
+        let except = numbers(&wanted.except);
+        Ask { least: wanted.least, among, except, ..ask_of(job.id, spec, wanted.nodes) }
     }
 
     /// Lets the schedule choose. The jobs chosen have their nodes then; the caller launches them

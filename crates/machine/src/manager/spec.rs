@@ -24,6 +24,9 @@ pub struct Spec {
     /// Which nodes: a node set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodelist: Option<String>,
+    /// Which it does not want: a node set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exclude: Option<String>,
     /// Environment besides what the nodes add.
     #[serde(default)]
     pub env: BTreeMap<String, String>,

@@ -46,6 +46,8 @@ pub struct Ask {
     pub least: Option<usize>,
     /// The nodes that it may have, in the order in which they are taken; `None` is all.
     pub among: Option<Vec<u32>>,
+    /// The nodes that it may not have.
+    pub except: Vec<u32>,
     /// Whether the user has named these nodes, and their order; else they are its view's.
     pub is_named: bool,
     /// How long it runs at most.
@@ -134,11 +136,12 @@ impl Cluster {
         ask.partition.as_deref().filter(|name| !self.partitions.contains_key(*name))
     }
 
-    /// Whether a job may have a node by its partition and by what it names.
+    /// Whether a job may have a node by its partition and by what it names and excludes.
     fn is_asked(&self, ask: &Ask, node: u32) -> bool {
         let part = ask.partition.as_ref().map(|name| self.partitions.get(name));
         let is_in = part.is_none_or(|part| part.is_some_and(|part| part.has(node)));
-        is_in && ask.among.as_ref().is_none_or(|nodes| nodes.contains(&node))
+        let is_meant = ask.among.as_ref().is_none_or(|nodes| nodes.contains(&node));
+        is_in && is_meant && !ask.except.contains(&node)
     }
 
     /// The nodes on which a job could run if no other job were there and nothing reserved, in the

@@ -504,6 +504,34 @@ fn shared_nodes_get_jobs_by_turns_and_an_idle_cluster_its_first_nodes() {
 }
 
 #[test]
+fn a_job_never_gets_a_node_that_it_excludes() {
+    for config in ["share", "fcfs", "easy", "gang slots=2"] {
+        let mut schedule = Schedule::default();
+        schedule.set_config(Config::parse(config).unwrap());
+        (0..4).for_each(|node| schedule.set_up(node, true));
+        let without = |job, nodes, except: &[u32]| Ask {
+            job,
+            nodes,
+            except: except.to_vec(),
+            time: Some(Duration::from_secs(9)),
+            ..Ask::default()
+        };
+        schedule.submit(without(1, 2, &[0, 2]));
+        let starts = schedule.step(Duration::ZERO);
+        assert_eq!(starts[0].nodes, [1, 3], "{config}");
+        // A part of it keeps to what it says as well.
+        schedule.submit(Ask { within: Some(1), ..without(2, 1, &[0, 1, 2]) });
+        assert_eq!(schedule.step(Duration::ZERO)[0].nodes, [3], "{config}");
+        // It waits for one that it may have, though others are free.
+        (0..2).for_each(|node| schedule.set_up(node, false));
+        schedule.submit(without(3, 1, &[2, 3]));
+        assert!(schedule.step(Duration::ZERO).is_empty(), "{config}");
+        schedule.set_up(0, true);
+        assert_eq!(schedule.step(Duration::ZERO)[0].nodes, [0], "{config}");
+    }
+}
+
+#[test]
 fn jobs_of_a_view_are_shared_among_its_nodes() {
     let mut schedule = Schedule::default();
     (0..4).for_each(|node| schedule.set_up(node, true));

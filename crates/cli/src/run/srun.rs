@@ -1,0 +1,271 @@
+//! What `srun` has other words for than `muster run`, and what it has that means nothing here:
+//! lines that are written for Slurm run as they are, or say what to write instead.
+
+use super::failure::{Failure, exit};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Id};
+
+/// Flags that `muster run` has under other names.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Flags {
+    /// So many processors for the threads of each rank: with more than one, as --no-bind
+    #[arg(short = 'c', long, value_name = "N", hide = true,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    cpus_per_task: Option<u32>,
+
+    /// With 0 as --keep-going; else the others end when a rank fails, as they do anyway
+    #[arg(short = 'K', long, value_name = "0|1", num_args = 0..=1, require_equals = true,
+          default_missing_value = "1", hide = true, value_parser = ["0", "1"])]
+    kill_on_bad_exit: Option<String>,
+
+    /// ALL, NONE or names: what --env and --no-env say
+    #[arg(long, value_name = "ALL|NONE|K[=V],...", hide = true)]
+    export: Option<String>,
+
+    /// With none as --no-bind
+    #[arg(long, value_name = "HOW", hide = true)]
+    cpu_bind: Option<String>,
+
+    #[command(flatten)]
+    others: Others,
+}
+
+impl Flags {
+    /// Looks for what cannot be left out without changing what the user wants.
+    ///
+    /// # Errors
+    /// The first of it, and what to write instead.
+    pub fn look(&self) -> Result<(), Failure> {
+        let Some((flag, advice)) = self.others.refused else { return Ok(()) };
+        Err(Failure::new("E100", exit::USAGE, format!("--{flag}: {advice}")))
+    }
+
+    /// Whether ranks have threads of their own, or are not to be bound.
+    pub fn unbinds(&self) -> bool {
+        let is_off = |how: &str| ["none", "no"].contains(&how.rsplit(',').next().unwrap_or(how));
+        self.cpus_per_task.is_some_and(|each| each > 1)
+            || self.cpu_bind.as_deref().is_some_and(is_off)
+    }
+
+    /// Whether the others go on when a rank fails.
+    pub fn keeps_going(&self) -> bool {
+        self.kill_on_bad_exit.as_deref() == Some("0")
+    }
+
+    /// Whether nothing of the environment here is passed on but what [`exported`](Self::exported)
+    /// tells.
+    pub fn drops_env(&self) -> bool {
+        self.words().is_some_and(|mut words| words.all(|word| word != "ALL"))
+    }
+
+    /// The variables that are named. As with srun one that is not set here is no mistake.
+    pub fn exported(&self, is_set: impl Fn(&str) -> bool) -> Vec<String> {
+        let names = |word: &&str| !["", "ALL", "NONE", "NIL"].contains(word);
+        let words = self.words().into_iter().flatten().filter(names);
+        words.filter(|word| word.contains('=') || is_set(word)).map(str::to_owned).collect()
+    }
+
+    fn words(&self) -> Option<impl Iterator<Item = &str>> {
+        Some(self.export.as_deref()?.split(','))
+    }
+
+    /// What was given and means nothing here.
+    pub fn left_out(&self) -> Vec<String> {
+        let bind = self.cpu_bind.iter().filter(|_| !self.unbinds()).map(|_| "--cpu-bind".into());
+        bind.chain(self.others.left_out.iter().map(|name| format!("--{name}"))).collect()
+    }
+}
+
+/// What follows a flag.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Value {
+    Never,
+    /// Only after an equals sign.
+    Perhaps,
+    Always,
+}
+
+/// A flag that does nothing here, or that must not be overlooked: then with what to do.
+type Other = (&'static str, Option<char>, Value, Option<&'static str>);
+
+const NO_DEVICES: &str = "devices are not handed out: a rank sees all of its node. Leave it out";
+
+const OTHERS: &[Other] = &[
+    ("account", Some('A'), Value::Always, None),
+    ("comment", None, Value::Always, None),
+    ("disable-status", Some('X'), Value::Never, None),
+    ("distribution", Some('m'), Value::Always, None),
+    ("exact", None, Value::Never, None),
+    ("exclusive", None, Value::Perhaps, None),
+    ("hint", None, Value::Always, None),
+    ("immediate", Some('I'), Value::Perhaps, None),
+    ("mem", None, Value::Always, None),
+    ("mem-bind", None, Value::Always, None),
+    ("mem-per-cpu", None, Value::Always, None),
+    ("no-requeue", None, Value::Never, None),
+    ("overcommit", Some('O'), Value::Never, None),
+    ("overlap", None, Value::Never, None),
+    ("oversubscribe", Some('s'), Value::Never, None),
+    ("propagate", None, Value::Perhaps, None),
+    ("qos", None, Value::Always, None),
+    ("threads-per-core", None, Value::Always, None),
+    ("verbose", Some('v'), Value::Never, None),
+    ("wait", Some('W'), Value::Always, None),
+    ("begin", None, Value::Always, Some("a job starts when its nodes are free. Use at(1)")),
+    (
+        "constraint",
+        Some('C'),
+        Value::Always,
+        Some("nodes have no features. Name nodes (-w), or make a partition of them: -p NAME"),
+    ),
+    (
+        "dependency",
+        Some('d'),
+        Value::Always,
+        Some("wait for the other job first: muster wait JOB && muster run ..."),
+    ),
+    ("gpus", Some('G'), Value::Always, Some(NO_DEVICES)),
+    ("gpus-per-node", None, Value::Always, Some(NO_DEVICES)),
+    ("gpus-per-task", None, Value::Always, Some(NO_DEVICES)),
+    ("gres", None, Value::Always, Some(NO_DEVICES)),
+    (
+        "multi-prog",
+        None,
+        Value::Never,
+        Some("for several programs in one job write: mpiexec -n 1 ./a : -n 3 ./b"),
+    ),
+    (
+        "pty",
+        None,
+        Value::Never,
+        Some("a job has no terminal. Write the commands: muster run sh -c '...'"),
+    ),
+    ("relative", Some('r'), Value::Always, Some("name the nodes: -w n[2-3]")),
+];
+
+/// Which of [`OTHERS`] were given.
+#[derive(Clone, Debug, Default)]
+struct Others {
+    left_out: Vec<&'static str>,
+    refused: Option<(&'static str, &'static str)>,
+}
+
+impl clap::Args for Others {
+    fn augment_args(command: Command) -> Command {
+        let arg = |(name, short, value, _): &Other| {
+            let arg = Arg::new(*name).long(*name).hide(true).action(match value {
+                Value::Never => ArgAction::Count,
+                Value::Perhaps | Value::Always => ArgAction::Append,
+            });
+            let arg = short.iter().fold(arg, |arg, short| arg.short(*short));
+            match value {
+                Value::Perhaps => arg.num_args(0..=1).require_equals(true).value_name("VALUE"),
+                Value::Always => arg.value_name("VALUE"),
+                Value::Never => arg,
+            }
+        };
+        command.args(OTHERS.iter().map(arg))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+
+    fn group_id() -> Option<Id> {
+        None
+    }
+}
+
+impl FromArgMatches for Others {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Others, clap::Error> {
+        let mut others = Others::default();
+        others.update_from_arg_matches(matches)?;
+        Ok(others)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        let given =
+            |name: &str| matches.value_source(name) == Some(clap::parser::ValueSource::CommandLine);
+        for (name, _, _, advice) in OTHERS.iter().filter(|(name, ..)| given(name)) {
+            match advice {
+                Some(advice) => self.refused = self.refused.or(Some((name, advice))),
+                None => self.left_out.push(name),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        flags: Flags,
+        #[arg(trailing_var_arg = true)]
+        rest: Vec<String>,
+    }
+
+    fn read(words: &str) -> Line {
+        let words = std::iter::once("srun").chain(words.split_whitespace());
+        Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn what_means_nothing_here_is_left_out_by_name() {
+        let line = read(
+            "-vv -X -O -s --exclusive --overlap --immediate=5 -A lab --mem 4G --mem-per-cpu=1G \
+             -m block:cyclic --cpu-bind=cores prog -X",
+        );
+        assert_eq!(line.rest, ["prog", "-X"]);
+        assert!(line.flags.look().is_ok());
+        assert_eq!(
+            line.flags.left_out().join(" "),
+            "--cpu-bind --account --disable-status --distribution --exclusive --immediate --mem \
+             --mem-per-cpu --overcommit --overlap --oversubscribe --verbose"
+        );
+        assert!(read("prog").flags.left_out().is_empty());
+    }
+
+    #[test]
+    fn what_must_not_be_overlooked_is_refused_with_what_to_do() {
+        for (words, said) in [
+            ("--pty bash", "--pty: a job has no terminal"),
+            ("--gres=gpu:1 x", "--gres: devices are not handed out"),
+            ("-d afterok:7 x", "--dependency: wait for the other job first: muster wait JOB"),
+            ("--multi-prog file", "mpiexec -n 1 ./a : -n 3 ./b"),
+        ] {
+            let failure = read(words).flags.look().expect_err(words);
+            assert!(failure.text.contains(said), "{words}: {}", failure.text);
+            assert_eq!((&*failure.id, failure.exit), ("E100", 2));
+        }
+    }
+
+    #[test]
+    fn what_has_another_name_here_is_done() {
+        let flags = |words: &str| read(words).flags;
+        assert!(flags("-c 2 x").unbinds() && !flags("-c 1 x").unbinds());
+        assert!(flags("--cpu-bind=none x").unbinds() && flags("--cpu-bind v,none x").unbinds());
+        assert!(flags("--cpu-bind=none x").left_out().is_empty());
+        assert!(flags("-K=0 x").keeps_going() && flags("--kill-on-bad-exit=0 x").keeps_going());
+        for words in ["-K x", "--kill-on-bad-exit x", "--kill-on-bad-exit=1 x", "x"] {
+            let line = read(words);
+            assert!(!line.flags.keeps_going() && line.rest == ["x"], "{words}");
+        }
+    }
+
+    #[test]
+    fn the_environment_is_exported_as_srun_does() {
+        let told = |words: &str| {
+            let flags = read(words).flags;
+            (flags.drops_env(), flags.exported(|name| name != "UNSET").join(" "))
+        };
+        assert_eq!(told("x"), (false, String::new()));
+        assert_eq!(told("--export=ALL x"), (false, String::new()));
+        assert_eq!(told("--export=ALL,A=1,B x"), (false, "A=1 B".to_owned()));
+        assert_eq!(told("--export NONE x"), (true, String::new()));
+        assert_eq!(told("--export PATH,UNSET,A=1 x"), (true, "PATH A=1".to_owned()));
+    }
+}
