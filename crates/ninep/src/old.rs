@@ -11,7 +11,7 @@ use crate::desk::{check_unopened, outcome};
 use crate::error::{Errno, Error, Result, fail};
 use crate::fid::lead;
 use crate::message::{Fid, NONUNAME, Rmessage, Tag, Tmessage};
-use crate::record::{Attr, Boxed, DirEntry, SetAttr, Stat, Time, dm, mode};
+use crate::record::{Attr, Boxed, DirEntry, Qid, SetAttr, Stat, Time, dm, mode};
 use crate::session::Session;
 use crate::tree::{OpenFlags, Tree};
 use crate::version::Dialect;
@@ -69,6 +69,14 @@ fn flags_of(mode: u8) -> OpenFlags {
     OpenFlags(access | truncate | append)
 }
 
+/// Refuses modes that open(5) and 9P2000.u do not have. OCEXEC (0x20) is the client's own matter.
+fn check_mode(mode: u8) -> Result<()> {
+    match mode & 0x0c {
+        0 => Ok(()),
+        _ => fail(Errno::INVAL, format!("{mode:#x} is no mode of open(5)")),
+    }
+}
+
 /// ORCLOSE of open(5).
 const REMOVE_ON_CLUNK: u8 = 0x40;
 
@@ -110,6 +118,26 @@ fn check_bits(stat_mode: u32) -> Result<()> {
         return fail(Errno::OPNOTSUPP, "no file here is append-only or for one at a time");
     }
     Ok(())
+}
+
+/// Refuses a wstat that would make another file of this one: what kind it is, and which, cannot be
+/// changed (stat(5)). A version is another after each write, so it is left alone.
+fn check_same(stat: &Stat<'_>, qid: Qid) -> Result<()> {
+    let is_dir = stat.mode & dm::DIR != 0;
+    if stat.mode != u32::MAX && is_dir != qid.is_dir() {
+        let is = if is_dir { "a file cannot be made a" } else { "this is and stays a" };
+        return fail(Errno::INVAL, format!("{is} directory: its mode has DMDIR, others have not"));
+    }
+    // We are the only server of this connection, and call ourselves 0.
+    let same = |new: u64, none: u64, now: u64| new == none || new == now;
+    let is_same = same(stat.kind.into(), u16::MAX.into(), 0)
+        && same(stat.dev.into(), u32::MAX.into(), 0)
+        && same(stat.qid.kind.into(), u8::MAX.into(), qid.kind.into())
+        && same(stat.qid.path, u64::MAX, qid.path);
+    match is_same {
+        true => Ok(()),
+        false => fail(Errno::INVAL, "type, dev and qid cannot be changed: give all ones"),
+    }
 }
 
 /// The permissions that a new file gets in a directory (open(5)).
@@ -215,6 +243,7 @@ impl<T: Tree> Desk<'_, T> {
     pub(crate) fn ask_old(&mut self, message: Tmessage<'_>) -> Result<Asked<T::Fid>> {
         match message {
             Tmessage::Open { fid, mode } => {
+                check_mode(mode)?;
                 let flags = flags_of(mode);
                 let remove = mode & REMOVE_ON_CLUNK != 0;
                 let slot = self.fids.get(fid)?;
@@ -227,6 +256,7 @@ impl<T: Tree> Desk<'_, T> {
             }
             Tmessage::Create { fid, name, perm, mode, extension } => {
                 check_bits(perm)?;
+                check_mode(mode)?;
                 if self.dialect == Dialect::Unix {
                     return self.create(fid, name, perm, mode, extension.0);
                 }
@@ -298,6 +328,7 @@ impl<T: Tree> Desk<'_, T> {
             check_name(stat.name)?;
         }
         let slot = self.fids.get(fid)?;
+        check_same(stat, slot.qid)?;
         // Another fid may have renamed the file since this one came to it.
         let known = slot.name() == stat.name && self.tree.keeps_names(&slot.fid);
         if !stat.name.is_empty() && !known {

@@ -354,7 +354,7 @@ fn a_stat_of_a_link_that_fails_half_way_is_refused_once() {
 fn a_wstat_that_changes_and_renames_does_both_or_says_why() {
     let tree = Slow::new();
     let mut peer = slow_peer(&tree);
-    let both = Stat { mode: 0o700, name: b"new", ..untouched() };
+    let both = Stat { mode: dm::DIR | 0o700, name: b"new", ..untouched() };
     peer.send(TAG, &wstat(0, both));
     next!(tree, Done).answer(Ok(()));
     assert_eq!(peer.order(), []);
@@ -437,6 +437,55 @@ fn what_is_made_in_9p2000_has_no_more_permissions_than_its_directory() {
             peer.ask(create(1, name, perm, "")).ok();
             assert_eq!(stat(&peer.ask(Tmessage::Stat { fid: 1 })).mode, mode, "{name}");
             peer.ask(Tmessage::Clunk { fid: 1 }).ok();
+        }
+    }
+}
+
+#[test]
+fn what_a_file_is_cannot_be_changed() {
+    for version in OLD {
+        let tree = Ram::new();
+        let mut peer = Peer::attached(&tree, version);
+        make(&mut peer, "file", 0o644, "").ok();
+        make(&mut peer, "dir", dm::DIR | 0o755, "").ok();
+        peer.walk(2, &["file"]).ok();
+        peer.walk(3, &["dir"]).ok();
+        let reply = peer.ask(Tmessage::Stat { fid: 2 });
+        let before = stat(&reply);
+        for (fid, change, said) in [
+            (2, Stat { mode: dm::DIR | 0o755, ..untouched() }, "a file cannot be made a directory"),
+            (3, Stat { mode: 0o755, ..untouched() }, "this is and stays a directory"),
+            (2, Stat { kind: 7, ..untouched() }, "type, dev and qid"),
+            (2, Stat { dev: 7, ..untouched() }, "type, dev and qid"),
+            (2, Stat { qid: Qid { path: 77, ..before.qid }, ..untouched() }, "type, dev and qid"),
+            (2, Stat { mode: dm::DIR | 0o644, name: b"new", ..untouched() }, "directory"),
+        ] {
+            let text = peer.ask(wstat(fid, change)).text();
+            assert!(text.contains(said), "{change:?}: {text}");
+        }
+        assert_eq!(peer.ask(Tmessage::Stat { fid: 2 }), reply);
+        // Who says what is so already changes the rest.
+        let qid = Qid { version: before.qid.version.wrapping_sub(1), ..before.qid };
+        peer.ask(wstat(2, Stat { qid, mode: 0o600, name: b"", ..before })).ok();
+        peer.ask(wstat(3, Stat { mode: dm::DIR | 0o700, ..untouched() })).ok();
+    }
+}
+
+#[test]
+fn a_mode_that_there_is_not_is_refused() {
+    for version in OLD {
+        let tree = Ram::new();
+        let mut peer = Peer::attached(&tree, version);
+        make(&mut peer, "file", 0o644, "").ok();
+        for mode in [4, 8, 0x0c, 0x15] {
+            peer.walk(2, &["file"]).ok();
+            assert!(peer.ask(Tmessage::Open { fid: 2, mode }).text().contains("is no mode of"));
+            peer.ask(Tmessage::Clunk { fid: 2 }).ok();
+        }
+        for mode in [0, 1, 2, 3, 0x10, 0x20, 0x23] {
+            peer.walk(2, &["file"]).ok();
+            peer.ask(Tmessage::Open { fid: 2, mode }).ok();
+            peer.ask(Tmessage::Clunk { fid: 2 }).ok();
         }
     }
 }

@@ -411,6 +411,7 @@ fn a_file_is_renamed_where_it_is_by_who_speaks_9p2000() {
     let n_uname = UserNumber(NONUNAME);
     let names = |names| Names::new(names).expect("at most 16");
     let untouched = Stat {
+        qid: Qid { kind: u8::MAX, version: u32::MAX, path: u64::MAX },
         mode: u32::MAX,
         atime: u32::MAX,
         mtime: u32::MAX,
