@@ -71,6 +71,12 @@ static void of_the_programs_own(void) {
     CHECK(MPI_Waitall(1, &request, &status) == MPI_ERR_IN_STATUS);
     CHECK(status.MPI_ERROR == MPI_ERR_NO_SPACE && status.MPI_TAG == 9 && frees == 5);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    /* It is about no communicator, so the world's handler does as well. */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Grequest_start(refuse, release, cancel, &number, &request);
+    MPI_Grequest_complete(request);
+    CHECK(MPI_Wait(&request, &status) == MPI_ERR_NO_SPACE && frees == 6);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 /* Looking at requests leaves them as they are; there is nothing to say of none. */

@@ -11,7 +11,7 @@ use muster_message::{Buffer, Ticket};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::watch::Waits;
 
-use crate::abi::constants::{MPI_BSEND_OVERHEAD, MPI_BUFFER_AUTOMATIC, MPI_COMM_SELF};
+use crate::abi::constants::{MPI_BSEND_OVERHEAD, MPI_BUFFER_AUTOMATIC, MPI_COMM_NULL};
 use crate::abi::types::*;
 use crate::buffer::{Elements, count};
 use crate::communicator::{Comm, communicator};
@@ -250,7 +250,7 @@ export! {
     /// The same, by a request.
     fn MPI_Buffer_iflush(request: Out<MPI_Request>) {
         world()?;
-        begin_flush(MPI_COMM_SELF, Owner::Process, request)
+        begin_flush(MPI_COMM_NULL, Owner::Process, request)
     }
 
     /// Waits until all of a communicator has left.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use muster_mpi::error::{Class, Error, Result, SUCCESS};
 
-use crate::abi::constants::MPI_COMM_SELF;
+use crate::abi::constants::MPI_COMM_NULL;
 use crate::abi::types::*;
 use crate::codes;
 use crate::export::export;
@@ -127,7 +127,8 @@ export! {
         let (has_ended, is_freed) = (AtomicBool::new(false), AtomicBool::new(false));
         let extra = extra.0.expose_provenance();
         let number = ALL.insert(Generalized { query, free, cancel, extra, has_ended, is_freed });
-        request.set(request::insert(MPI_COMM_SELF, Some(Active::Generalized(number)), None))
+        // It is about no object: `failure` says who is asked.
+        request.set(request::insert(MPI_COMM_NULL, Some(Active::Generalized(number)), None))
     }
 
     /// Says that it has ended.
