@@ -8,7 +8,7 @@ mod mpi;
 #[path = "cluster/random.rs"]
 mod random;
 
-use cluster::{Cluster, Output};
+use cluster::{Cluster, Output, until};
 use mpi::{Mpi, root};
 use random::Random;
 use std::sync::Arc;
@@ -82,6 +82,23 @@ fn ranks_that_all_wait_on_whichever_nodes_exchange_at_once_without_a_strobe() {
         assert_eq!(again.out, first.out, "on {nodes} nodes");
         assert_eq!(digest(&again), digest(&first), "on {nodes} nodes");
     }
+}
+
+#[test]
+fn a_test_that_waits_for_a_rank_that_waits_outside_of_mpi_says_so_once() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("elsewhere");
+    let cluster = Cluster::up("t0320elsewhere", 2);
+    let file = cluster.work().join("go-on");
+    let args = ["run", "-N", "2", "-n", "4", "--mpi=bcs", &program, file.to_str().unwrap()];
+    let run = cluster.muster(&args).start();
+    until("it is told", || run.err().contains("[N504]"));
+    // Others have waited for as long by then.
+    thread::sleep(Duration::from_secs(2));
+    std::fs::write(&file, "").unwrap();
+    let done = run.wait().ok();
+    assert_eq!(done.err.matches("[N504]").count(), 1, "{}", done.err);
+    assert!(done.err.contains("MPI_Test has waited 10 s until all ranks wait"), "{}", done.err);
 }
 
 #[test]

@@ -96,6 +96,8 @@ pub enum Note {
     Found,
     /// From rank 0: it is to tell it.
     Tell,
+    /// To all: it has been told that one waits for long until all wait.
+    Late,
 }
 
 impl Note {
@@ -107,6 +109,7 @@ impl Note {
             Note::Answer { by, number, is_final: true, .. } => (3, *by, *number),
             Note::Found => (4, 0, 0),
             Note::Tell => (5, 0, 0),
+            Note::Late => (6, 0, 0),
         };
         let mut bytes: Vec<u8> =
             [kind, by, number].iter().flat_map(|it| it.to_le_bytes()).collect();
@@ -135,6 +138,7 @@ impl Note {
             3 => true,
             4 => return Some(Note::Found),
             5 => return Some(Note::Tell),
+            6 => return Some(Note::Late),
             _ => return None,
         };
         let mut told = Told { waits: Vec::new(), more: next()? };
@@ -232,7 +236,7 @@ impl Detector {
                 let told = std::mem::take(&mut engaged.told);
                 self.answer((by, number), to, is_final, told)
             }
-            Note::Found | Note::Tell => None,
+            Note::Found | Note::Tell | Note::Late => None,
         }
     }
 

@@ -704,6 +704,13 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         }
     }
 
+    /// How many ranks the job has, if this one could go on when all of them wait: messages are
+    /// revealed then.
+    pub fn hopes(&self) -> Option<u32> {
+        let order = self.state.order.as_ref()?;
+        self.has_hope().then_some(order.size)
+    }
+
     /// Whether the rank could go on if messages were revealed.
     pub(crate) fn has_hope(&self) -> bool {
         let order = self.state.order.as_ref().filter(|order| order.quiescence.is_some());

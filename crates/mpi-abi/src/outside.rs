@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::Duration;
 
 use muster_message::Told;
 use muster_mpi::watch::Outside;
@@ -63,5 +64,14 @@ impl Outside for Library {
         }
         failure::say(&text);
         failure::leave(1)
+    }
+
+    fn late(&self, me: u32, waited: Duration) {
+        failure::say(&format!(
+            "muster: rank {me}: {} has waited {} s until all ranks wait in MPI: with --mpi=bcs it \
+             says no only then, but one computes, or waits for something else  [N504]\n",
+            self.call(),
+            waited.as_secs()
+        ));
     }
 }

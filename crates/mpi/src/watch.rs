@@ -29,6 +29,13 @@ const TOLD: usize = 4;
 /// How long who has found a deadlock waits until it tells it, where rank 0 says nothing.
 const HEED: Duration = Duration::from_secs(1);
 
+/// How long a call that could say no if all ranks waited does so until that is told.
+const LATE: Duration = Duration::from_secs(10);
+
+/// How long after one rank the next one tells it; how many have times of their own.
+const TURN: Duration = Duration::from_millis(250);
+const TURNS: u32 = 20;
+
 /// Ranks that began to wait at once do not ask at once: one will do. Milliseconds.
 const APART: u64 = 256;
 
@@ -49,6 +56,10 @@ pub trait Outside: Send + Sync {
 
     /// Ranks wait for one another for ever: ends the job.
     fn deadlock(&self, told: &Told);
+
+    /// This rank has been for `waited` in a call of the coscheduled mode that ends, at the latest,
+    /// when all ranks wait: one of them does not.
+    fn late(&self, me: u32, waited: Duration);
 }
 
 /// What a wait is for.
@@ -105,6 +116,8 @@ pub(crate) struct Watch {
     needs: (u64, Vec<Ticket>),
     /// When it tells what it has found.
     tells: Option<Duration>,
+    /// Whether a rank has told that it waits for long until all wait: once will do.
+    has_told_late: bool,
 }
 
 /// A wait that goes on.
@@ -146,7 +159,9 @@ impl Watch {
     pub(crate) fn new(me: u32) -> Watch {
         let detector = Detector::new(me);
         let (needs, is_long) = ((0, Vec::new()), false);
-        Watch { detector, outside: None, seen: 0, is_long, is_asked: false, needs, tells: None }
+        let (is_asked, has_told_late) = (false, false);
+        let (outside, seen, tells) = (None, 0, None);
+        Watch { detector, outside, seen, is_long, is_asked, needs, tells, has_told_late }
     }
 }
 
@@ -203,6 +218,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
             }
             most = patience.next.map_or(LOOK, |next| next.saturating_sub(now)).min(LOOK);
         }
+        self.tell_late(patience)?;
         let told = self.tell(found);
         for (to, note) in std::mem::take(&mut self.watch.detector.notes) {
             self.say(to, &note)?;
@@ -226,6 +242,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
             match (Note::decode(&note), wait) {
                 (Some(Note::Found), _) => self.watch.detector.let_tell(from),
                 (Some(Note::Tell), _) => self.watch.tells = Some(self.now()),
+                (Some(Note::Late), _) => self.watch.has_told_late = true,
                 (Some(note), Some(wait)) => {
                     self.watch.is_asked |= matches!(note, Note::Ask { .. });
                     found = self.watch.detector.hear(from, note, wait).or(found);
@@ -234,6 +251,23 @@ impl<C: Carrier, M: Memory> State<C, M> {
             }
         }
         found
+    }
+
+    /// Tells that a test waits for long, because a rank computes, or waits for something that is no
+    /// message: that one nobody else can see.
+    fn tell_late(&mut self, patience: &Patience) -> Result<()> {
+        let me = self.endpoint.me();
+        let since = patience.next.filter(|_| patience.waits == Waits::Other);
+        let (Some(since), false) = (since, self.watch.has_told_late) else { return Ok(()) };
+        let Some(size) = self.endpoint.hopes() else { return Ok(()) };
+        if self.now() < since + LATE + TURN * me.min(TURNS) {
+            return Ok(());
+        }
+        self.watch.has_told_late = true;
+        if let Some(outside) = &self.watch.outside {
+            outside.late(me, LATE);
+        }
+        (0..size).filter(|rank| *rank != me).try_for_each(|rank| self.say(rank, &Note::Late))
     }
 
     /// What this rank is to tell now, of what it has found.

@@ -24,7 +24,8 @@ use std::time::Duration;
 /// Run a program on the cluster
 ///
 /// PROGRAM with a slash is a file here and is sent along; a bare name is searched on the nodes. The
-/// Python of a virtual environment is not sent: it has to be at the same place there.
+/// Python of a virtual environment is not sent, nor is the script that libtool makes of a program
+/// that is not installed: these have to be at the same place there.
 /// Without -N and -n one rank runs on one node; with -N alone, one rank on each node. With no
 /// cluster up, one is started on this machine and taken down again.
 ///

@@ -72,11 +72,22 @@ pub fn find(named: &str, send: bool) -> Result<Program, Failure> {
     Ok(Program::Here(binaries))
 }
 
-/// Whether a program is nothing without what is around it: the Python of a virtual environment
-/// looks for that by its own path.
+/// Whether a program is nothing without what is around it, which it looks for by its own path: the
+/// Python of a virtual environment, and libtool's script for a program that is not installed yet,
+/// which runs `.libs/NAME` beside it.
 fn is_of_its_place(path: &Path) -> bool {
     let around = path.ancestors().skip(1).take(2);
+    let is_of_libtool = || {
+        let (folder, name) = (path.parent()?, path.file_name()?);
+        Some(is_script(path) && folder.join(".libs").join(name).is_file())
+    };
     around.into_iter().any(|folder| folder.join("pyvenv.cfg").is_file())
+        || is_of_libtool().unwrap_or(false)
+}
+
+fn is_script(path: &Path) -> bool {
+    let mut head = [0; 2];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *b"#!"
 }
 
 fn look(named: &str) -> Result<Binary, Failure> {
@@ -232,6 +243,22 @@ mod tests {
         // A script is for all.
         std::fs::write(home.join("heat"), "#!/bin/sh\n").unwrap();
         assert!(matches!(find(&named, true), Ok(Program::Here(all)) if all.len() == 1));
+        std::fs::remove_dir_all(&home).unwrap();
+    }
+
+    #[test]
+    fn what_libtool_has_made_is_run_in_its_place() {
+        let home = std::env::temp_dir().join(format!("muster-libtool-{}", std::process::id()));
+        std::fs::create_dir_all(home.join(".libs")).unwrap();
+        let named = home.join("ring").to_str().unwrap().to_owned();
+        binary(&home.join(".libs/ring"), 62);
+        binary(&home.join("ring"), 62);
+        // A program that needs no library from there has none of libtool's scripts.
+        assert!(matches!(find(&named, true), Ok(Program::Here(_))));
+        std::fs::write(&named, "#! /bin/sh\n").unwrap();
+        assert_eq!(find(&named, true), Ok(Program::There(named.clone())));
+        std::fs::remove_file(home.join(".libs/ring")).unwrap();
+        assert!(matches!(find(&named, true), Ok(Program::Here(_))));
         std::fs::remove_dir_all(&home).unwrap();
     }
 
