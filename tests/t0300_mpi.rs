@@ -431,6 +431,11 @@ fn files_are_right_on_one_node_and_on_several() {
 }
 
 #[test]
+fn what_ranks_write_together_is_in_the_file_byte_by_byte_and_nothing_else_is_touched() {
+    is_right_everywhere("woven");
+}
+
+#[test]
 fn accesses_to_files_that_are_begun_are_right_by_each_kind_of_pointer() {
     is_right_everywhere("begun_files");
 }

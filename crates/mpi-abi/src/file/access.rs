@@ -92,7 +92,7 @@ impl File {
     }
 
     /// That elements can be read or written at all.
-    fn check(&self, act: Act, elements: &Elements) -> Result<()> {
+    pub(super) fn check(&self, act: Act, elements: &Elements) -> Result<()> {
         if act == Act::Write {
             self.writable()?;
         }
@@ -179,13 +179,13 @@ impl Drop for Lock<'_> {
 }
 
 /// Bytes as elements.
-fn of_bytes(place: Place, size: usize) -> Result<Elements> {
+pub(super) fn of_bytes(place: Place, size: usize) -> Result<Elements> {
     use muster_mpi::datatype::{Datatype, Predefined};
     Elements::new(place, size, Datatype::of(Predefined::Byte).clone())
 }
 
 /// Elements as they are written.
-fn outgoing(elements: Elements, form: Form) -> Result<Elements> {
+pub(super) fn outgoing(elements: Elements, form: Form) -> Result<Elements> {
     if form != Form::External {
         return Ok(elements);
     }
@@ -208,7 +208,7 @@ fn incoming(external: Elements, mut elements: Elements, done: usize) -> Result<(
 }
 
 /// Writes all bytes of a buffer to parts of a file.
-fn write(
+pub(super) fn write(
     file: &std::fs::File,
     extents: impl Iterator<Item = Extent>,
     from: &mut Elements,

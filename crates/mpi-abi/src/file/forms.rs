@@ -17,6 +17,18 @@ fn wait(fh: MPI_File, act: Act, place: Where, elements: Elements, status: Status
     Ok(())
 }
 
+/// The same, as all ranks do.
+fn wait_all(
+    fh: MPI_File,
+    act: Act,
+    place: Where,
+    elements: Elements,
+    status: StatusOut,
+) -> Result<()> {
+    status.set(file(fh)?.access_all(act, place, elements)?);
+    Ok(())
+}
+
 /// The same; a request says what it was.
 fn begin(
     fh: MPI_File,
@@ -36,7 +48,7 @@ fn split(fh: MPI_File, act: Act, place: Where, which: Split, elements: Elements)
         let what = "a collective access of this file was begun before, and not ended";
         return Err(Error::new(Class::Io, what));
     }
-    let ended = file.access(act, place, elements)?;
+    let ended = file.access_all(act, place, elements)?;
     file.state().begun = Some((which, ended));
     Ok(())
 }
@@ -80,7 +92,7 @@ both! {
         status: StatusOut,
     ) on fh {
         let elements = elements(buf.0, count, datatype)?;
-        wait(fh, Act::Read, Where::At(offset), elements, status)
+        wait_all(fh, Act::Read, Where::At(offset), elements, status)
     }
 
     /// Reads at an offset, as all ranks do; it is begun.
@@ -121,7 +133,7 @@ both! {
         fh: MPI_File, buf: Address, count: N, datatype: MPI_Datatype, status: StatusOut,
     ) on fh {
         let elements = elements(buf.0, count, datatype)?;
-        wait(fh, Act::Read, Where::Own, elements, status)
+        wait_all(fh, Act::Read, Where::Own, elements, status)
     }
 
     /// Reads at this rank's pointer, as all ranks do; it is begun.
@@ -196,7 +208,7 @@ both! {
         status: StatusOut,
     ) on fh {
         let elements = elements(buf.0, count, datatype)?;
-        wait(fh, Act::Write, Where::At(offset), elements, status)
+        wait_all(fh, Act::Write, Where::At(offset), elements, status)
     }
 
     /// Writes at an offset, as all ranks do; it is begun.
@@ -238,7 +250,7 @@ both! {
         fh: MPI_File, buf: ConstAddress, count: N, datatype: MPI_Datatype, status: StatusOut,
     ) on fh {
         let elements = elements(buf.0, count, datatype)?;
-        wait(fh, Act::Write, Where::Own, elements, status)
+        wait_all(fh, Act::Write, Where::Own, elements, status)
     }
 
     /// Writes at this rank's pointer, as all ranks do; it is begun.

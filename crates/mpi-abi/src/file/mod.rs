@@ -2,10 +2,10 @@
 //!
 //! Each rank opens the file itself and reads and writes what it sees of it (`muster_mpi::file`),
 //! also in collective calls: those are as right without the others, and only wait for them where
-//! ranks must agree. What is begun without waiting has ended when the call returns. The shared
-//! pointer is a counter that rank 0 keeps and answers about whenever it is in a call that waits
-//! (`muster_mpi::counter`), so it needs no file system with locks. Atomic mode locks the file for
-//! each access (`flock`).
+//! ranks must agree, or where what they write is woven together (`woven`). What is begun without
+//! waiting has ended when the call returns. The shared pointer is a counter that rank 0 keeps and
+//! answers about whenever it is in a call that waits (`muster_mpi::counter`), so it needs no file
+//! system with locks. Atomic mode locks the file for each access (`flock`).
 //!
 //! Data are stored as they are in memory ("native", and "internal", which is the same), or as
 //! "external32", where both have elements of one size.
@@ -18,6 +18,7 @@ mod opening;
 
 mod pointer;
 mod view;
+mod woven;
 
 use std::ffi::c_int;
 use std::path::PathBuf;
@@ -63,6 +64,8 @@ struct State {
     /// The position of the pointer that is this rank's.
     position: u64,
     is_atomic: bool,
+    /// Whether what some rank sees lies apart in small pieces.
+    is_woven: bool,
     /// How the collective access has ended that was begun and not ended.
     begun: Option<(Split, MPI_Status)>,
 }

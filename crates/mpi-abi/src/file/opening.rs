@@ -88,7 +88,8 @@ fn open(comm: &Comm, name: PathBuf, mode: c_int) -> Result<File> {
     }
     let shared = Counter::new(&own.inner, &world()?.process)?;
     shared.set(position.cast_signed());
-    let state = State { view, form: Form::Native, position, is_atomic: false, begun: None };
+    let (is_atomic, is_woven) = (false, false);
+    let state = State { view, form: Form::Native, position, is_atomic, is_woven, begun: None };
     let (turn, state) = (Mutex::new(()), Mutex::new(state));
     let place = std::path::absolute(&name).unwrap_or_else(|_| name.clone());
     let opened = File { file, name, place, mode, comm: own, shared, turn, state };

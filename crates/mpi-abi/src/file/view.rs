@@ -7,10 +7,11 @@ use muster_mpi::datatype::Datatype;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::file::View;
 
-use super::{Form, file};
+use super::{Form, file, woven};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::buffer::committed;
+use crate::communicator::all_say;
 use crate::datatype;
 use crate::export::{both, export};
 use crate::info;
@@ -96,11 +97,15 @@ export! {
         });
         let (view, form) = file.together(made)?;
         file.shared.set(0);
+        let is_scattered = woven::is_scattered(&view);
         let mut state = file.state();
         (state.view, state.form, state.position) = (view, form, 0);
         drop(state);
         object::with(fh.into(), |it| it.info.extend(hints))?;
-        file.barrier()
+        // All are here then, and none goes on before the shared pointer is set.
+        let said = all_say(&file.comm, &[is_scattered.into()])?;
+        file.state().is_woven = said.iter().any(|said| said[0] != 0);
+        Ok(())
     }
 
     /// What it sees. The datatypes are the caller's to free, where they are not predefined.

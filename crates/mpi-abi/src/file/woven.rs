@@ -1,0 +1,319 @@
+//! Collective writes of ranks whose parts of a file are woven into each other (MPI-5.0, section
+//! 14.4.1): little lies together of what one rank has, and much of what all have. Written by each
+//! rank alone every part would be a call of the system. So ranks first hand their parts to one
+//! another, and each writes what lies together in its share of the file: in two phases (Thakur,
+//! Gropp and Lusk, "Data sieving and collective I/O in ROMIO", 1999). Only what some rank has given
+//! is written, so nothing needs to be read before.
+//!
+//! `MPI_File_set_view` finds out whether any rank's view is such that it may be worth while; all
+//! ranks come then, whatever is wrong with one's arguments.
+
+use std::io;
+use std::ops::Range;
+
+use muster_message::Buffer;
+use muster_mpi::buffer::Memory;
+use muster_mpi::collective::Plan;
+use muster_mpi::communicator::OWN;
+use muster_mpi::error::Result;
+use muster_mpi::file::{Extent, Extents, View};
+
+use super::access::{Act, Where, of_bytes, outgoing, write};
+use super::failure::failed;
+use super::{File, Form, halves, whole};
+use crate::abi::types::*;
+use crate::buffer::Elements;
+use crate::communicator::all_say;
+use crate::place::Place;
+use crate::request::{EMPTY, set_bytes};
+use crate::world::world;
+
+/// How much of the file is a rank's share at a time.
+const SHARE: u64 = 4 << 20;
+
+/// Parts that are longer on average are written alone.
+const LONG: u64 = 16 << 10;
+
+/// Of how many bytes of the file one is written at least: else shares would be nearly empty.
+const SPARSE: u64 = 16;
+
+/// Bytes in front of a part that say where it is and how long.
+const HEAD: usize = 16;
+
+/// What of a file is written, by one rank or by all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    /// The first byte, and the one behind the last.
+    start: u64,
+    end: u64,
+    bytes: u64,
+    parts: u64,
+    /// Whether each part is behind the one before.
+    is_in_order: bool,
+}
+
+impl Span {
+    const NOTHING: Span = Span { start: u64::MAX, end: 0, bytes: 0, parts: 0, is_in_order: true };
+
+    fn of(extents: impl Iterator<Item = Extent>) -> Span {
+        extents.fold(Span::NOTHING, |span, extent| {
+            let one = Span {
+                start: extent.at,
+                end: extent.end(),
+                bytes: extent.length as u64,
+                parts: 1,
+                is_in_order: extent.at >= span.end,
+            };
+            span.and(one)
+        })
+    }
+
+    /// Both.
+    fn and(self, other: Span) -> Span {
+        Span {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+            bytes: self.bytes.saturating_add(other.bytes),
+            parts: self.parts.saturating_add(other.parts),
+            is_in_order: self.is_in_order && other.is_in_order,
+        }
+    }
+
+    fn length(self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// Whether parts go to other ranks to be written.
+    fn is_woven(self) -> bool {
+        let is_dense = self.length() <= self.bytes.saturating_mul(SPARSE);
+        self.is_in_order && self.bytes < self.parts.saturating_mul(LONG) && is_dense
+    }
+
+    fn said(self) -> Vec<i32> {
+        let numbers = [self.start, self.end, self.bytes, self.parts, self.is_in_order.into()];
+        numbers.iter().flat_map(|number| halves(number.cast_signed())).collect()
+    }
+
+    fn heard(said: &[i32]) -> Span {
+        let number = |at: usize| whole(&said[2 * at..]).cast_unsigned();
+        let (start, end, bytes) = (number(0), number(1), number(2));
+        Span { start, end, bytes, parts: number(3), is_in_order: number(4) == 1 }
+    }
+}
+
+/// Whether what a view shows lies apart in pieces so small that ranks may better write together.
+pub(super) fn is_scattered(view: &View) -> bool {
+    let filetype = view.filetype();
+    let runs = filetype.runs(1).count() as u64;
+    let is_whole = filetype.size().cast_signed() == filetype.extent();
+    !is_whole && (filetype.size() as u64) < runs.saturating_mul(LONG)
+}
+
+/// Parts of a rank that it has not handed on.
+struct Parts<'a> {
+    extents: Option<Extents<'a>>,
+    next: Option<Extent>,
+    /// Their bytes, all of which lie together.
+    from: Elements,
+    done: usize,
+}
+
+impl Parts<'_> {
+    /// Those in front of a byte of the file: where each is, how long it is, and its bytes.
+    fn before(&mut self, end: u64) -> Vec<u8> {
+        let mut packed = Vec::new();
+        while let Some(Extent { at, length }) = self.next.filter(|extent| extent.at < end) {
+            let taken = length.min(usize::try_from(end - at).unwrap_or(usize::MAX));
+            packed.extend(at.to_le_bytes());
+            packed.extend((taken as u64).to_le_bytes());
+            let bytes = self.from.whole().unwrap_or_default();
+            packed.extend(&bytes[self.done..self.done + taken]);
+            self.done += taken;
+            self.next = match length - taken {
+                0 => self.extents.as_mut().and_then(Iterator::next),
+                left => Some(Extent { at: at + taken as u64, length: left }),
+            };
+        }
+        packed
+    }
+}
+
+/// The same elements, whose bytes lie together.
+fn together(mut elements: Elements) -> Elements {
+    if elements.whole().is_some() {
+        return elements;
+    }
+    let mut room = elements.packed();
+    if let Some(bytes) = room.whole_mut() {
+        elements.read(0, bytes);
+    }
+    room
+}
+
+impl File {
+    /// Reads or writes elements, as all ranks do; what is said of it.
+    pub(super) fn access_all(
+        &self,
+        act: Act,
+        place: Where,
+        elements: Elements,
+    ) -> Result<MPI_Status> {
+        let state = self.state();
+        let is_together = act == Act::Write && state.is_woven && !state.is_atomic;
+        let (view, form, position) = (state.view.clone(), state.form, state.position);
+        drop(state);
+        let position = match place {
+            Where::At(offset) if is_together => view.position(offset),
+            Where::Own if is_together => Ok(position),
+            _ => return self.access(act, place, elements),
+        };
+        self.random()?;
+        let position = self.check(act, &elements).and(position);
+        let size = self.write_woven((&view, form), position.clone(), elements)?;
+        if place == Where::Own {
+            let by = (size as u64).next_multiple_of(view.etype().size() as u64);
+            self.state().position = position? + by;
+        }
+        let mut status = EMPTY;
+        set_bytes(&mut status, size as u64);
+        Ok(status)
+    }
+
+    /// Writes elements from a position on, with all ranks; how many bytes it was.
+    fn write_woven(
+        &self,
+        (view, form): (&View, Form),
+        position: Result<u64>,
+        elements: Elements,
+    ) -> Result<usize> {
+        let size = elements.size();
+        let own = position
+            .and_then(|position| Ok((view.extents(position, size)?, outgoing(elements, form)?)));
+        let span = own.as_ref().map(|(extents, _)| Span::of(extents.clone()));
+        let said = all_say(&self.comm, &span.unwrap_or(Span::NOTHING).said())?;
+        let all = said.iter().map(|said| Span::heard(said)).fold(Span::NOTHING, Span::and);
+        if said.len() == 1 || !all.is_woven() {
+            let (extents, mut from) = own?;
+            let written = write(&self.file, extents, &mut from);
+            return written.map(|()| size).map_err(|error| failed("write to", &self.name, error));
+        }
+        let (mut parts, refused) = match own {
+            Ok((mut extents, from)) => {
+                let next = extents.next();
+                (Parts { extents: Some(extents), next, from: together(from), done: 0 }, None)
+            }
+            Err(error) => {
+                let from = of_bytes(Place::scratch(0), 0)?;
+                (Parts { extents: None, next: None, from, done: 0 }, Some(error))
+            }
+        };
+        let written = self.hand_on(all, &mut parts)?;
+        let written = written.map_err(|error| failed("write to", &self.name, error));
+        self.together(refused.map_or(written, Err)).map(|()| size)
+    }
+
+    /// Has each rank write its share of what all have: the shares of all lie behind one another, as
+    /// often as it takes. Whether this rank's could be written.
+    fn hand_on(&self, all: Span, parts: &mut Parts<'_>) -> Result<io::Result<()>> {
+        let ranks = u64::from(self.comm.inner.size());
+        let share = all.length().div_ceil(ranks).min(SHARE);
+        let (mut written, mut start) = (Ok(()), all.start);
+        while start < all.end {
+            let of = |rank: u64| start + rank * share..start + (rank + 1) * share;
+            let packed: Vec<Vec<u8>> = (0..ranks).map(|rank| parts.before(of(rank).end)).collect();
+            let came = self.exchanged(&packed)?;
+            written = written
+                .and_then(|()| write_share(&self.file, of(self.comm.inner.rank().into()), &came));
+            start += ranks * share;
+        }
+        Ok(written)
+    }
+
+    /// Gives bytes to each rank; what each rank gave to this one.
+    fn exchanged(&self, packed: &[Vec<u8>]) -> Result<Vec<Elements>> {
+        const LENGTH: usize = size_of::<u64>();
+        let room = |length| of_bytes(Place::scratch(length), length);
+        let (mut own, theirs) = (room(packed.len() * LENGTH)?, room(packed.len() * LENGTH)?);
+        let mut from = Vec::with_capacity(packed.len());
+        for (rank, bytes) in packed.iter().enumerate() {
+            own.write(rank * LENGTH, &(bytes.len() as u64).to_le_bytes());
+            let mut one = room(bytes.len())?;
+            one.write(0, bytes);
+            from.push(one);
+        }
+        let parts = |all: &Elements| -> Vec<Elements> {
+            (0..packed.len()).map(|rank| all.part(rank * LENGTH, LENGTH)).collect()
+        };
+        self.alltoall(&parts(&own), &parts(&theirs))?;
+        let (lengths, _) = theirs.whole().unwrap_or_default().as_chunks::<LENGTH>();
+        let lengths = lengths.iter().map(|length| u64::from_le_bytes(*length) as usize);
+        let into = lengths.map(room).collect::<Result<Vec<Elements>>>()?;
+        self.alltoall(&from, &into)?;
+        Ok(into)
+    }
+
+    fn alltoall(&self, from: &[Elements], into: &[Elements]) -> Result<()> {
+        let mut plan = Plan::new(self.comm.inner.next_collective(OWN));
+        plan.alltoall(from, into);
+        world()?.process.carry_out(plan)
+    }
+}
+
+/// Writes what has come of a share of the file. What several ranks give is the last one's.
+fn write_share(file: &std::fs::File, share: Range<u64>, came: &[Elements]) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    let mut bytes = vec![0; (share.end - share.start) as usize];
+    let mut runs = Vec::new();
+    for one in came {
+        let mut rest = one.whole().unwrap_or_default();
+        while let Some((head, behind)) = rest.split_first_chunk::<HEAD>() {
+            let (at, length) = head.split_at(HEAD / 2);
+            let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+            let (at, length) = (number(at), number(length) as usize);
+            let start = at.checked_sub(share.start).map(|start| start as usize);
+            let part = behind.split_at_checked(length);
+            let room = start.and_then(|start| bytes.get_mut(start..start.checked_add(length)?));
+            let (Some((part, behind)), Some(room)) = (part, room) else {
+                return Err(io::Error::other("a part is in no share of the file"));
+            };
+            room.copy_from_slice(part);
+            runs.push((at, at + length as u64));
+            rest = behind;
+        }
+    }
+    // They are in order for each rank, which sorting makes use of.
+    runs.sort();
+    let mut runs = runs.into_iter().peekable();
+    while let Some((start, mut end)) = runs.next() {
+        while let Some((_, next)) = runs.next_if(|(next, _)| *next <= end) {
+            end = end.max(next);
+        }
+        let within = (start - share.start) as usize..(end - share.start) as usize;
+        file.write_all_at(&bytes[within], start)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(parts: &[(u64, usize)]) -> Span {
+        Span::of(parts.iter().map(|(at, length)| Extent { at: *at, length: *length }))
+    }
+
+    #[test]
+    fn a_span_is_told_to_others_and_is_woven_where_parts_are_short_and_near() {
+        let own = span(&[(16, 16), (48, 16), (1 << 40, 16)]);
+        assert_eq!(Span::heard(&own.said()), own);
+        assert_eq!((own.start, own.end, own.bytes, own.parts), (16, (1 << 40) + 16, 48, 3));
+        assert!(!own.is_woven(), "far from each other");
+        assert!(span(&[(16, 16), (48, 16)]).is_woven());
+        assert!(!span(&[(0, 1 << 20)]).is_woven(), "long");
+        assert!(!span(&[(64, 16), (32, 16)]).is_woven(), "not in order");
+        assert!(!Span::NOTHING.is_woven());
+        // Of several ranks each has an order of its own.
+        let both = span(&[(0, 16), (32, 16)]).and(span(&[(16, 16), (48, 16)]));
+        assert!(both.is_woven() && (both.start, both.end, both.bytes) == (0, 64, 64));
+    }
+}
