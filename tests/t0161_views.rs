@@ -228,6 +228,14 @@ fn what_is_no_view_or_cannot_be_one_is_refused_in_a_sentence() {
         let said = cluster.muster(words).run().code(1).says(said);
         assert_eq!(said.err.trim().lines().count(), 1, "{}", said.err);
     }
+    // Who has come by a view that is deleted meanwhile.
+    let lab = attach(&cluster, "", "views/lab").unwrap();
+    cluster.muster(&["view", "delete", "lab"]).run().ok();
+    let mut clone = lab.open("jobs/clone", OpenFlags::default()).expect("a job");
+    let job = String::from_utf8(clone.read_rest().unwrap()).unwrap();
+    lab.write(&format!("jobs/{}/spec", job.trim()), r#"{"argv":["true"]}"#).unwrap();
+    let refused = lab.write(&format!("jobs/{}/ctl", job.trim()), "start\n").expect_err("no view");
+    assert!(refused.text.contains("view lab was deleted"), "{refused}");
     // As good as not set, as with every other variable.
     cluster.muster(&["ps"]).env("MUSTER_VIEW", "").run().ok();
     cluster.down();

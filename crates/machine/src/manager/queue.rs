@@ -205,8 +205,10 @@ impl Manager {
         let mut scope = String::new();
         if let Some(view) = &job.view {
             let settings = self.settings.get();
-            let has = |node: &String| settings.views.get(&**view).is_some_and(|v| v.has(node));
-            nodes.retain(has);
+            let Some(of_view) = settings.views.get(&**view) else {
+                return Err(refuse(format!("view {view} was deleted. See: muster view  [E117]")));
+            };
+            nodes.retain(|node| of_view.has(node));
             scope = format!("view {view}: ");
         }
         let wanted = wanted(spec).and_then(|one| nodes.have(&one.except).map(|()| one));
