@@ -30,8 +30,8 @@ static void cut(int length, int most, int idle) {
         starts[slots] = at;
         lengths[slots] = 1 + (int)(mixed((unsigned)at) % (unsigned)most);
         if (at + lengths[slots] > length) lengths[slots] = length - at;
-        owners[slots] = (int)(mixed((unsigned)at + 1) % (unsigned)(size + 1));
-        if (owners[slots] == size || owners[slots] == idle) owners[slots] = -1;
+        owners[slots] = (int)(mixed((unsigned)at + 1) % (unsigned)size);
+        if (mixed((unsigned)at + 2) % 16 == 0 || owners[slots] == idle) owners[slots] = -1;
     }
 }
 
@@ -130,16 +130,39 @@ static void slots_of_all(int length, int most, int idle) {
     MPI_File_close(&file);
 }
 
-/* Where one rank's arguments are wrong all are told, and nobody waits. */
+/* Where one rank's arguments are wrong it is told so, and nobody waits. */
 static void one_is_wrong(void) {
     cut(SMALL, 40, -1);
     new_file();
-    int bytes = view_own(), class, code;
+    int bytes = view_own(), is_wrong = rank == size - 1;
     char *own = own_bytes(bytes, 1, 1);
-    MPI_Offset at = rank == size - 1 ? -1 : 0;
-    code = MPI_File_write_at_all(file, at, own, bytes, MPI_CHAR, MPI_STATUS_IGNORE);
-    MPI_Error_class(code, &class);
-    CHECK(class == MPI_ERR_ARG);
+    MPI_Datatype raw;
+    MPI_Type_contiguous(2, MPI_CHAR, &raw);
+    struct {
+        MPI_Offset at;
+        int count;
+        MPI_Datatype type;
+        int class;
+    } wrong[] = {{-1, bytes, MPI_CHAR, MPI_ERR_ARG},
+                 {0, -1, MPI_CHAR, MPI_ERR_COUNT},
+                 {0, 1, raw, MPI_ERR_TYPE}};
+    for (int i = 0; i < 6; i++) {
+        int class, code, at = i / 2;
+        MPI_Status status;
+        if (i % 2 == 0) {
+            code = is_wrong ? MPI_File_write_at_all(file, wrong[at].at, own, wrong[at].count,
+                                                    wrong[at].type, &status)
+                            : MPI_File_write_at_all(file, 0, own, bytes, MPI_CHAR, &status);
+        } else {
+            code = is_wrong ? MPI_File_write_at_all_begin(file, wrong[at].at, own,
+                                                          wrong[at].count, wrong[at].type)
+                            : MPI_File_write_at_all_begin(file, 0, own, bytes, MPI_CHAR);
+            if (code == MPI_SUCCESS) MPI_File_write_at_all_end(file, own, &status);
+        }
+        MPI_Error_class(code, &class);
+        CHECK(class == wrong[at].class || (!is_wrong && class == MPI_SUCCESS));
+    }
+    MPI_Type_free(&raw);
     free(own);
     MPI_File_close(&file);
 }
@@ -154,7 +177,7 @@ int main(int argc, char **argv) {
     snprintf(name, sizeof name, "%s/file", folder);
     /* More than ranks have as their shares at a time; short parts; long ones, which each writes
        alone; and a rank that has none. */
-    slots_of_all(LARGE, 3000, -1);
+    slots_of_all(LARGE, 1500, -1);
     slots_of_all(LARGE, 60000, -1);
     slots_of_all(SMALL, 40, size - 1);
     one_is_wrong();

@@ -22,7 +22,7 @@ fn wait_all(
     fh: MPI_File,
     act: Act,
     place: Where,
-    elements: Elements,
+    elements: Result<Elements>,
     status: StatusOut,
 ) -> Result<()> {
     status.set(file(fh)?.access_all(act, place, elements)?);
@@ -42,7 +42,13 @@ fn begin(
 }
 
 /// The same; another call says what it was.
-fn split(fh: MPI_File, act: Act, place: Where, which: Split, elements: Elements) -> Result<()> {
+fn split(
+    fh: MPI_File,
+    act: Act,
+    place: Where,
+    which: Split,
+    elements: Result<Elements>,
+) -> Result<()> {
     let file = file(fh)?;
     if file.state().begun.is_some() {
         let what = "a collective access of this file was begun before, and not ended";
@@ -91,7 +97,7 @@ both! {
         fh: MPI_File, offset: MPI_Offset, buf: Address, count: N, datatype: MPI_Datatype,
         status: StatusOut,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
+        let elements = elements(buf.0, count, datatype);
         wait_all(fh, Act::Read, Where::At(offset), elements, status)
     }
 
@@ -108,7 +114,7 @@ both! {
     fn MPI_File_read_at_all_begin or MPI_File_read_at_all_begin_c(
         fh: MPI_File, offset: MPI_Offset, buf: Address, count: N, datatype: MPI_Datatype,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
+        let elements = elements(buf.0, count, datatype);
         split(fh, Act::Read, Where::At(offset), Split::ReadAt, elements)
     }
 
@@ -132,7 +138,7 @@ both! {
     fn MPI_File_read_all or MPI_File_read_all_c(
         fh: MPI_File, buf: Address, count: N, datatype: MPI_Datatype, status: StatusOut,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
+        let elements = elements(buf.0, count, datatype);
         wait_all(fh, Act::Read, Where::Own, elements, status)
     }
 
@@ -148,7 +154,7 @@ both! {
     fn MPI_File_read_all_begin or MPI_File_read_all_begin_c(
         fh: MPI_File, buf: Address, count: N, datatype: MPI_Datatype,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
+        let elements = elements(buf.0, count, datatype);
         split(fh, Act::Read, Where::Own, Split::Read, elements)
     }
 
@@ -180,7 +186,7 @@ both! {
     fn MPI_File_read_ordered_begin or MPI_File_read_ordered_begin_c(
         fh: MPI_File, buf: Address, count: N, datatype: MPI_Datatype,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
+        let elements = elements(buf.0, count, datatype);
         split(fh, Act::Read, Where::Ordered, Split::ReadOrdered, elements)
     }
 
@@ -207,7 +213,7 @@ both! {
         fh: MPI_File, offset: MPI_Offset, buf: ConstAddress, count: N, datatype: MPI_Datatype,
         status: StatusOut,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
+        let elements = elements(buf.0, count, datatype);
         wait_all(fh, Act::Write, Where::At(offset), elements, status)
     }
 
@@ -224,7 +230,7 @@ both! {
     fn MPI_File_write_at_all_begin or MPI_File_write_at_all_begin_c(
         fh: MPI_File, offset: MPI_Offset, buf: ConstAddress, count: N, datatype: MPI_Datatype,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
+        let elements = elements(buf.0, count, datatype);
         split(fh, Act::Write, Where::At(offset), Split::WriteAt, elements)
     }
 
@@ -249,7 +255,7 @@ both! {
     fn MPI_File_write_all or MPI_File_write_all_c(
         fh: MPI_File, buf: ConstAddress, count: N, datatype: MPI_Datatype, status: StatusOut,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
+        let elements = elements(buf.0, count, datatype);
         wait_all(fh, Act::Write, Where::Own, elements, status)
     }
 
@@ -266,7 +272,7 @@ both! {
     fn MPI_File_write_all_begin or MPI_File_write_all_begin_c(
         fh: MPI_File, buf: ConstAddress, count: N, datatype: MPI_Datatype,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
+        let elements = elements(buf.0, count, datatype);
         split(fh, Act::Write, Where::Own, Split::Write, elements)
     }
 
@@ -299,7 +305,7 @@ both! {
     fn MPI_File_write_ordered_begin or MPI_File_write_ordered_begin_c(
         fh: MPI_File, buf: ConstAddress, count: N, datatype: MPI_Datatype,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
+        let elements = elements(buf.0, count, datatype);
         split(fh, Act::Write, Where::Ordered, Split::WriteOrdered, elements)
     }
 }

@@ -31,14 +31,15 @@ use crate::world::world;
 /// How much of the file is a rank's share at a time.
 const SHARE: u64 = 4 << 20;
 
-/// Parts that are longer on average are written alone.
-const LONG: u64 = 16 << 10;
+/// Parts that are longer on average are written alone: from there on a call of the system takes no
+/// longer than to hand the bytes on (docs/decisions/mpi-abi.md).
+const LONG: u64 = 1 << 10;
 
-/// Of how many bytes of the file one is written at least: else shares would be nearly empty.
-const SPARSE: u64 = 16;
+/// Fewer parts on average are not worth the messages.
+const FEW: u64 = 16;
 
-/// Bytes in front of a part that say where it is and how long.
-const HEAD: usize = 16;
+/// Bytes in front of a part that say where it is in its share and how long, four for each.
+const HEAD: usize = 8;
 
 /// What of a file is written, by one rank or by all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,8 @@ struct Span {
     /// The first byte, and the one behind the last.
     start: u64,
     end: u64,
+    /// How long it is; of several their sum.
+    lengths: u64,
     bytes: u64,
     parts: u64,
     /// Whether each part is behind the one before.
@@ -53,19 +56,17 @@ struct Span {
 }
 
 impl Span {
-    const NOTHING: Span = Span { start: u64::MAX, end: 0, bytes: 0, parts: 0, is_in_order: true };
+    const NOTHING: Span =
+        Span { start: u64::MAX, end: 0, lengths: 0, bytes: 0, parts: 0, is_in_order: true };
 
+    /// That of one rank.
     fn of(extents: impl Iterator<Item = Extent>) -> Span {
-        extents.fold(Span::NOTHING, |span, extent| {
-            let one = Span {
-                start: extent.at,
-                end: extent.end(),
-                bytes: extent.length as u64,
-                parts: 1,
-                is_in_order: extent.at >= span.end,
-            };
-            span.and(one)
-        })
+        let span = extents.fold(Span::NOTHING, |span, extent| {
+            let (start, end, bytes) = (extent.at, extent.end(), extent.length as u64);
+            let is_in_order = start >= span.end;
+            span.and(Span { start, end, lengths: 0, bytes, parts: 1, is_in_order })
+        });
+        Span { lengths: span.length(), ..span }
     }
 
     /// Both.
@@ -73,6 +74,7 @@ impl Span {
         Span {
             start: self.start.min(other.start),
             end: self.end.max(other.end),
+            lengths: self.lengths.saturating_add(other.lengths),
             bytes: self.bytes.saturating_add(other.bytes),
             parts: self.parts.saturating_add(other.parts),
             is_in_order: self.is_in_order && other.is_in_order,
@@ -83,21 +85,26 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether parts go to other ranks to be written.
-    fn is_woven(self) -> bool {
-        let is_dense = self.length() <= self.bytes.saturating_mul(SPARSE);
-        self.is_in_order && self.bytes < self.parts.saturating_mul(LONG) && is_dense
+    /// Whether so many ranks hand their parts on to be written: where these are short and many,
+    /// those of several lie between each other, and the gaps that are left are few.
+    fn is_woven(self, ranks: u64) -> bool {
+        let (is_short, is_many) = (self.bytes / LONG < self.parts, self.parts / FEW >= ranks);
+        let has_others_between = self.lengths / 3 >= self.length() / 2;
+        let is_dense = self.bytes / 3 >= self.length() / 4;
+        self.is_in_order && is_short && is_many && has_others_between && is_dense
     }
 
     fn said(self) -> Vec<i32> {
-        let numbers = [self.start, self.end, self.bytes, self.parts, self.is_in_order.into()];
+        let is_in_order = self.is_in_order.into();
+        let numbers = [self.start, self.end, self.lengths, self.bytes, self.parts, is_in_order];
         numbers.iter().flat_map(|number| halves(number.cast_signed())).collect()
     }
 
     fn heard(said: &[i32]) -> Span {
         let number = |at: usize| whole(&said[2 * at..]).cast_unsigned();
-        let (start, end, bytes) = (number(0), number(1), number(2));
-        Span { start, end, bytes, parts: number(3), is_in_order: number(4) == 1 }
+        let (start, end, lengths) = (number(0), number(1), number(2));
+        let (bytes, parts, is_in_order) = (number(3), number(4), number(5) == 1);
+        Span { start, end, lengths, bytes, parts, is_in_order }
     }
 }
 
@@ -119,13 +126,13 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Those in front of a byte of the file: where each is, how long it is, and its bytes.
-    fn before(&mut self, end: u64) -> Vec<u8> {
+    /// Those in a share of the file: where in it each is, how long it is, and its bytes.
+    fn of(&mut self, share: &Range<u64>) -> Vec<u8> {
         let mut packed = Vec::new();
-        while let Some(Extent { at, length }) = self.next.filter(|extent| extent.at < end) {
-            let taken = length.min(usize::try_from(end - at).unwrap_or(usize::MAX));
-            packed.extend(at.to_le_bytes());
-            packed.extend((taken as u64).to_le_bytes());
+        while let Some(Extent { at, length }) = self.next.filter(|next| next.at < share.end) {
+            let taken = length.min((share.end - at) as usize);
+            packed.extend(((at - share.start) as u32).to_le_bytes());
+            packed.extend((taken as u32).to_le_bytes());
             let bytes = self.from.whole().unwrap_or_default();
             packed.extend(&bytes[self.done..self.done + taken]);
             self.done += taken;
@@ -151,12 +158,13 @@ fn together(mut elements: Elements) -> Elements {
 }
 
 impl File {
-    /// Reads or writes elements, as all ranks do; what is said of it.
+    /// Reads or writes elements, as all ranks do; what is said of it. All come, also where there are
+    /// no elements for what is wrong with them.
     pub(super) fn access_all(
         &self,
         act: Act,
         place: Where,
-        elements: Elements,
+        elements: Result<Elements>,
     ) -> Result<MPI_Status> {
         let state = self.state();
         let is_together = act == Act::Write && state.is_woven && !state.is_atomic;
@@ -165,37 +173,40 @@ impl File {
         let position = match place {
             Where::At(offset) if is_together => view.position(offset),
             Where::Own if is_together => Ok(position),
-            _ => return self.access(act, place, elements),
+            _ => return self.access(act, place, elements?),
         };
         self.random()?;
-        let position = self.check(act, &elements).and(position);
-        let size = self.write_woven((&view, form), position.clone(), elements)?;
+        let own = elements.and_then(|elements| {
+            self.check(act, &elements)?;
+            Ok((position?, elements))
+        });
+        let (position, size) = self.write_woven((&view, form), own)?;
         if place == Where::Own {
             let by = (size as u64).next_multiple_of(view.etype().size() as u64);
-            self.state().position = position? + by;
+            self.state().position = position + by;
         }
         let mut status = EMPTY;
         set_bytes(&mut status, size as u64);
         Ok(status)
     }
 
-    /// Writes elements from a position on, with all ranks; how many bytes it was.
+    /// Writes elements from a position on, with all ranks; the position, and how many bytes it was.
     fn write_woven(
         &self,
         (view, form): (&View, Form),
-        position: Result<u64>,
-        elements: Elements,
-    ) -> Result<usize> {
-        let size = elements.size();
-        let own = position
-            .and_then(|position| Ok((view.extents(position, size)?, outgoing(elements, form)?)));
+        own: Result<(u64, Elements)>,
+    ) -> Result<(u64, usize)> {
+        let done = own.as_ref().map_or((0, 0), |(position, from)| (*position, from.size()));
+        let own = own.and_then(|(position, elements)| {
+            Ok((view.extents(position, elements.size())?, outgoing(elements, form)?))
+        });
         let span = own.as_ref().map(|(extents, _)| Span::of(extents.clone()));
         let said = all_say(&self.comm, &span.unwrap_or(Span::NOTHING).said())?;
         let all = said.iter().map(|said| Span::heard(said)).fold(Span::NOTHING, Span::and);
-        if said.len() == 1 || !all.is_woven() {
+        if !all.is_woven(said.len() as u64) {
             let (extents, mut from) = own?;
             let written = write(&self.file, extents, &mut from);
-            return written.map(|()| size).map_err(|error| failed("write to", &self.name, error));
+            return written.map(|()| done).map_err(|error| failed("write to", &self.name, error));
         }
         let (mut parts, refused) = match own {
             Ok((mut extents, from)) => {
@@ -209,7 +220,7 @@ impl File {
         };
         let written = self.hand_on(all, &mut parts)?;
         let written = written.map_err(|error| failed("write to", &self.name, error));
-        self.together(refused.map_or(written, Err)).map(|()| size)
+        self.together(refused.map_or(written, Err)).map(|()| done)
     }
 
     /// Has each rank write its share of what all have: the shares of all lie behind one another, as
@@ -220,7 +231,7 @@ impl File {
         let (mut written, mut start) = (Ok(()), all.start);
         while start < all.end {
             let of = |rank: u64| start + rank * share..start + (rank + 1) * share;
-            let packed: Vec<Vec<u8>> = (0..ranks).map(|rank| parts.before(of(rank).end)).collect();
+            let packed: Vec<Vec<u8>> = (0..ranks).map(|rank| parts.of(&of(rank))).collect();
             let came = self.exchanged(&packed)?;
             written = written
                 .and_then(|()| write_share(&self.file, of(self.comm.inner.rank().into()), &came));
@@ -268,16 +279,15 @@ fn write_share(file: &std::fs::File, share: Range<u64>, came: &[Elements]) -> io
         let mut rest = one.whole().unwrap_or_default();
         while let Some((head, behind)) = rest.split_first_chunk::<HEAD>() {
             let (at, length) = head.split_at(HEAD / 2);
-            let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-            let (at, length) = (number(at), number(length) as usize);
-            let start = at.checked_sub(share.start).map(|start| start as usize);
+            let number = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap_or_default());
+            let (start, length) = (number(at) as usize, number(length) as usize);
             let part = behind.split_at_checked(length);
-            let room = start.and_then(|start| bytes.get_mut(start..start.checked_add(length)?));
-            let (Some((part, behind)), Some(room)) = (part, room) else {
+            let (Some((part, behind)), Some(room)) = (part, bytes.get_mut(start..start + length))
+            else {
                 return Err(io::Error::other("a part is in no share of the file"));
             };
             room.copy_from_slice(part);
-            runs.push((at, at + length as u64));
+            runs.push((start, start + length));
             rest = behind;
         }
     }
@@ -288,8 +298,7 @@ fn write_share(file: &std::fs::File, share: Range<u64>, came: &[Elements]) -> io
         while let Some((_, next)) = runs.next_if(|(next, _)| *next <= end) {
             end = end.max(next);
         }
-        let within = (start - share.start) as usize..(end - share.start) as usize;
-        file.write_all_at(&bytes[within], start)?;
+        file.write_all_at(&bytes[start..end], share.start + start as u64)?;
     }
     Ok(())
 }
@@ -302,18 +311,34 @@ mod tests {
         Span::of(parts.iter().map(|(at, length)| Extent { at: *at, length: *length }))
     }
 
+    /// What so many ranks write that have parts of so many bytes in turns, each followed by a gap.
+    fn in_turns(ranks: u64, part: usize, gap: u64, count: u64) -> Span {
+        let step = part as u64 + gap;
+        let of = |rank: u64| {
+            let at = move |turn: u64| (turn * ranks + rank) * step;
+            span(&(0..count).map(|turn| (at(turn), part)).collect::<Vec<_>>())
+        };
+        (0..ranks).map(of).fold(Span::NOTHING, Span::and)
+    }
+
     #[test]
-    fn a_span_is_told_to_others_and_is_woven_where_parts_are_short_and_near() {
+    fn what_is_woven_is_found_in_what_all_ranks_say() {
         let own = span(&[(16, 16), (48, 16), (1 << 40, 16)]);
         assert_eq!(Span::heard(&own.said()), own);
         assert_eq!((own.start, own.end, own.bytes, own.parts), (16, (1 << 40) + 16, 48, 3));
-        assert!(!own.is_woven(), "far from each other");
-        assert!(span(&[(16, 16), (48, 16)]).is_woven());
-        assert!(!span(&[(0, 1 << 20)]).is_woven(), "long");
-        assert!(!span(&[(64, 16), (32, 16)]).is_woven(), "not in order");
-        assert!(!Span::NOTHING.is_woven());
-        // Of several ranks each has an order of its own.
-        let both = span(&[(0, 16), (32, 16)]).and(span(&[(16, 16), (48, 16)]));
-        assert!(both.is_woven() && (both.start, both.end, both.bytes) == (0, 64, 64));
+        assert!(in_turns(2, 16, 0, 1000).is_woven(2) && in_turns(8, 1000, 0, 20).is_woven(8));
+        assert!(in_turns(3, 24, 8, 1000).is_woven(3), "some gaps");
+        assert!(!in_turns(2, 16, 16, 1000).is_woven(2), "nothing would lie together");
+        assert!(!in_turns(2, 4096, 0, 1000).is_woven(2), "long");
+        assert!(!in_turns(8, 100, 0, 1).is_woven(8), "one part each");
+        assert!(!in_turns(1, 16, 0, 1000).is_woven(1), "one rank");
+        // Each has a block of its own.
+        let block =
+            |rank: u64| -> Vec<_> { (0..99).map(|at| ((rank << 20) + at * 20, 16)).collect() };
+        let blocks = (0..4).map(|rank| span(&block(rank))).fold(Span::NOTHING, Span::and);
+        assert!(!blocks.is_woven(4));
+        let back = span(&[(64, 16), (32, 16)]);
+        assert!(!in_turns(2, 16, 0, 1000).and(back).is_woven(3), "not in order");
+        assert!(!Span::NOTHING.is_woven(2));
     }
 }
