@@ -407,6 +407,27 @@ fn what_accesses_find_that_read_and_change_was_there_when_no_other_changed_it() 
 }
 
 #[test]
+fn each_element_is_accumulated_as_one_in_each_ranks_order_whichever_node_ranks_are_on() {
+    is_right_everywhere("atomic");
+    let mpi = Mpi::installed();
+    let program = mpi.program("atomic");
+    let cluster = Cluster::up("t0300atomic", 2);
+    for (nodes, ranks) in [("1", "2"), ("1", "4"), ("2", "4"), ("2", "5")] {
+        assert_eq!(ran(&cluster, nodes, ranks, &[&program, "150"]), format!("ok {ranks}\n"));
+    }
+}
+
+#[test]
+fn nobody_waits_to_accumulate_for_a_rank_of_its_node_that_calls_nothing() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("atomic");
+    let cluster = Cluster::up("t0300still", 1);
+    for ranks in ["2", "5"] {
+        assert_eq!(ran(&cluster, "1", ranks, &[&program, "300", "still"]), format!("ok {ranks}\n"));
+    }
+}
+
+#[test]
 fn who_puts_much_and_then_computes_holds_up_no_other_rank_that_uses_the_window() {
     let mpi = Mpi::installed();
     let cluster = Cluster::up("t0300aside", 3);

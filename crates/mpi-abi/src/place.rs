@@ -3,7 +3,9 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
+use muster_mpi::atom::Atom;
 use muster_mpi::buffer::Memory;
 use muster_mpi::datatype;
 
@@ -84,6 +86,26 @@ impl Memory for Place {
         }
         // SAFETY: as above; a buffer that is received into nobody else uses meanwhile.
         unsafe { std::slice::from_raw_parts_mut(self.address.wrapping_offset(at), length) }
+    }
+
+    #[inline]
+    fn atom(&self, at: isize, size: usize) -> Option<Atom<'_>> {
+        let address = self.address.wrapping_offset(at);
+        if size == 0 || !address.addr().is_multiple_of(size) {
+            return None;
+        }
+        // SAFETY: bytes as above, at an address that is a multiple of the size. Who reads or writes
+        // them in another way meanwhile is another process, or a program that the standard forbids
+        // it.
+        unsafe {
+            match size {
+                1 => Some(Atom::One(AtomicU8::from_ptr(address))),
+                2 => Some(Atom::Two(AtomicU16::from_ptr(address.cast()))),
+                4 => Some(Atom::Four(AtomicU32::from_ptr(address.cast()))),
+                8 => Some(Atom::Eight(AtomicU64::from_ptr(address.cast()))),
+                _ => None,
+            }
+        }
     }
 
     fn offset(&self, by: isize) -> Place {

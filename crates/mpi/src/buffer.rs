@@ -1,5 +1,6 @@
 //! Where the elements of a message are.
 
+use crate::atom::Atom;
 use crate::datatype::{self, Datatype, Predefined, Run};
 use crate::error::{Class, Error, Result};
 use crate::op::Reduction;
@@ -13,6 +14,9 @@ pub trait Memory: datatype::Memory + Clone {
 
     /// Bytes to be written.
     fn bytes_mut(&mut self, at: isize, length: usize) -> &mut [u8];
+
+    /// So many bytes as an atom; none where they are none, or the address is no multiple of that.
+    fn atom(&self, at: isize, size: usize) -> Option<Atom<'_>>;
 
     /// The memory whose address is so far behind this one's.
     fn offset(&self, by: isize) -> Self;

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod atom;
 pub mod boards;
 pub mod buffer;
 pub mod collective;

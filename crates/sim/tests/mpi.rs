@@ -93,7 +93,7 @@ const LIGHT: [&str; 9] = [
 ];
 
 /// Programs that send much.
-const HEAVY: [&str; 9] = [
+const HEAVY: [&str; 10] = [
     "point",
     "collectives",
     "short",
@@ -103,6 +103,7 @@ const HEAVY: [&str; 9] = [
     "polling",
     "windows",
     "shared",
+    "atomic",
 ];
 
 fn is_right(programs: &[&str], ranks: &[u32], coscheduled_ranks: &[u32]) {
@@ -137,7 +138,14 @@ fn programs_are_right_on_up_to_64_ranks_of_a_simulated_network_in_both_modes() {
 #[test]
 fn ranks_of_one_simulated_node_share_windows_and_threads_of_a_rank_its_turns() {
     let mpi = Mpi::installed();
-    for (name, nodes) in [("windows", "1"), ("windows", "2"), ("files", "2"), ("threads", "2")] {
+    for (name, nodes) in [
+        ("windows", "1"),
+        ("windows", "2"),
+        ("atomic", "1"),
+        ("atomic", "2"),
+        ("files", "2"),
+        ("threads", "2"),
+    ] {
         let done = direct(4, 1).run(&["--nodes", nodes], &[&mpi.program(name)]);
         assert_eq!((done.code, &*done.out), (0, "ok 4\n"), "{name}: {}", done.err);
     }

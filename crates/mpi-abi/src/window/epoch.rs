@@ -42,7 +42,7 @@ fn flush_locked(win: MPI_Win, rank: Option<c_int>) -> Result<()> {
 
 /// Lets others go on: a program that calls what does nothing in a loop waits for what they do. In
 /// the coscheduled mode they may do so only when this rank waits.
-fn let_others() -> Result<()> {
+pub fn let_others() -> Result<()> {
     world()?.process.look(|_| Ok(None::<()>)).map(|_| ())
 }
 

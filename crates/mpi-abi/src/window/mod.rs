@@ -8,7 +8,7 @@ mod shared;
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 
 use muster_mpi::collective::Plan;
 use muster_mpi::communicator::{Communicator, OWN};
@@ -48,6 +48,8 @@ struct Win {
     shared: Option<Shared>,
     /// Whether this rank has accessed memory through it since it was last asked.
     was_used: AtomicBool,
+    /// How many accesses there were.
+    accesses: AtomicU32,
 }
 
 // SAFETY: the address is only handed on to the program.
@@ -195,8 +197,9 @@ fn make(
     let base = base.unwrap_or(std::ptr::null_mut());
     let (size, unit) = (size as MPI_Aint, unit as c_int);
     let model = MPI_WIN_UNIFIED;
-    let was_used = AtomicBool::new(false);
-    let win = |handle| Win { handle, inner, base, size, unit, flavor, model, shared, was_used };
+    let (was_used, accesses) = (AtomicBool::new(false), AtomicU32::new(0));
+    let win =
+        |handle| Win { handle, inner, base, size, unit, flavor, model, shared, was_used, accesses };
     let win = MPI_Win(WINDOWS.insert_with(win));
     object::add(win.into(), MPI_ERRORS_ARE_FATAL);
     object::with(win.into(), |it| it.info = hints)?;

@@ -1,13 +1,15 @@
 //! Windows: memory that ranks read and write without its owner's doing (MPI-5.0, chapter 12).
 //!
 //! A rank asks by messages, and the owner's library carries out what is asked, in the order in
-//! which each rank asked, whenever its process is in any call of MPI that waits or tests. So what
-//! is accumulated is atomic: one process does it all. A process that computes for long and never
-//! calls MPI lets others wait.
+//! which each rank asked, whenever its process is in any call of MPI that waits or tests. What one
+//! process accumulates is atomic. A process that computes for long and never calls MPI lets others
+//! wait.
 //!
 //! *Memory that is here.* Where this process has a rank's memory at an address of its own, because
 //! it is its own or the two share it, it writes and reads there by itself, and that has ended at
-//! once. Accumulating is the owner's, as always.
+//! once. So it does to accumulate, where the processor changes each element as one (`change.rs`);
+//! other elements are changed by their owner alone. Where the order of requests is to be told, or
+//! is given, owners accumulate, as always.
 //!
 //! *Numbers.* What wants an answer has a number, and ends when the answer comes. What wants none
 //! has left its buffer at once; whether the owner has done it tells the answer to a later request
@@ -23,6 +25,7 @@
 //! the window wait, too. Answers have another: when they are given depends on how fast ranks are,
 //! and a log that has the order of requests must not say in between whose answer came.
 
+mod change;
 mod epoch;
 mod target;
 mod wire;
@@ -32,11 +35,12 @@ pub use target::Region;
 
 use crate::buffer::{Memory, Typed};
 use crate::communicator::answers_to;
-use crate::datatype::Datatype;
+use crate::datatype::{Datatype, Run};
 use crate::error::{Class, Error, Result};
 use crate::group::Group;
 use crate::op::{self, Op};
 use muster_message::{Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Outcome, Ticket, Wanted};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use target::{Answer, Target, reach};
 use wire::{Head, Kind};
@@ -142,6 +146,7 @@ impl<M: Memory> Window<M> {
 
     /// Says that a rank's memory lies here.
     pub fn lies_at(&mut self, rank: u32, memory: M) {
+        self.own.is_shared |= rank != self.rank;
         self.here.insert(rank, memory);
     }
 
@@ -150,6 +155,59 @@ impl<M: Memory> Window<M> {
         let Some(memory) = self.here.get(&place.target) else { return Ok(None) };
         let memory = memory.offset(head.at as isize);
         Typed::new(memory, place.count, place.datatype.clone()).map(Some)
+    }
+
+    /// Where the elements of a request that accumulates begin, if this rank changes them by itself:
+    /// its own, and of others those that are atoms. The order of requests is kept: behind one that
+    /// a rank was asked for and may not have carried out yet it is asked for the next one, too.
+    fn changes_here<C: Carrier>(
+        &self,
+        endpoint: &Endpoint<C, Typed<M>>,
+        target: u32,
+        head: &Head,
+    ) -> Option<M> {
+        // In which order ranks come is to be told, or given.
+        if endpoint.is_watched() {
+            return None;
+        }
+        let there = self.here.get(&target)?.offset(head.at as isize);
+        let is_asked = || {
+            self.unflushed.contains(&target)
+                || self.pending.values().any(|pending| pending.target == target)
+        };
+        let may = target == self.rank || change::is_of_atoms(&there, head) && !is_asked();
+        may.then_some(there)
+    }
+
+    /// Changes elements that lie here; what was there is for whoever wants it.
+    fn change(&self, there: &M, head: &Head, data: &[u8], into: Option<Typed<M>>) -> Result<()> {
+        let places = head.runs.iter().map(|run| (there.clone(), *run));
+        let Some(mut into) = into else {
+            return self.change_each(places, head, data, &mut []);
+        };
+        let size = head.size();
+        if let Some(old) = into.whole_mut() {
+            return self.change_each(places, head, data, &mut old[..size]);
+        }
+        let mut old = vec![0; size];
+        self.change_each(places, head, data, &mut old)?;
+        into.write(0, &old);
+        Ok(())
+    }
+
+    fn change_each(
+        &self,
+        places: impl Iterator<Item = (M, Run)> + Clone,
+        head: &Head,
+        data: &[u8],
+        old: &mut [u8],
+    ) -> Result<()> {
+        if self.own.is_shared && change::each(places.clone(), head, data, old)? {
+            return Ok(());
+        }
+        let was = change::all(&mut places.collect::<Vec<_>>(), head, data)?;
+        old.copy_from_slice(&was[..old.len()]);
+        Ok(())
     }
 
     /// Where epochs begin and end.
@@ -230,7 +288,7 @@ impl<M: Memory> Window<M> {
             || Error::new(Class::Disp, format!("the displacement {displacement} is too large"));
         let at = displacement.checked_mul(self.units[target as usize]).ok_or_else(behind)?;
         let mut left = size;
-        let cut = |mut run: crate::datatype::Run| {
+        let cut = |mut run: Run| {
             run.length = run.length.min(left);
             left -= run.length;
             run
@@ -326,6 +384,10 @@ impl<M: Memory> Window<M> {
         if let Some(into) = &into {
             fits(size, into)?;
         }
+        if let Some(there) = self.changes_here(endpoint, target, &head) {
+            self.change(&there, &head, &packed(&mut from, data), into)?;
+            return Ok(None);
+        }
         self.unflushed.insert(target);
         let mut make =
             |number| Head { number, ..head.clone() }.encode(data, |bytes| from.read(0, bytes));
@@ -350,6 +412,10 @@ impl<M: Memory> Window<M> {
     ) -> Result<()> {
         let size = new.size();
         let head = self.head(Kind::Swap, place, size)?;
+        if let Some(there) = self.changes_here(endpoint, place.target, &head) {
+            let both = [packed(&mut new, size), packed(&mut expected, size)].concat();
+            return self.change(&there, &head, &both, Some(into));
+        }
         self.unflushed.insert(place.target);
         let pending =
             Pending { target: place.target, into: Some(into), is_awaited: false, is_lock: false };
@@ -549,6 +615,16 @@ impl<M: Memory> Window<M> {
             _ => {}
         }
     }
+}
+
+/// The bytes of elements, as many of them as are wanted.
+fn packed<M: Memory>(from: &mut Typed<M>, size: usize) -> Cow<'_, [u8]> {
+    if from.whole().is_some() {
+        return Cow::Borrowed(&from.whole().expect("just looked")[..size]);
+    }
+    let mut bytes = vec![0; size];
+    from.read(0, &mut bytes);
+    Cow::Owned(bytes)
 }
 
 /// That there is room for what comes.

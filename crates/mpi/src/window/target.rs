@@ -1,10 +1,10 @@
 //! A rank's own part of a window: its memory, who has it locked, and what others have said.
 
+use super::change;
 use super::wire::{Head, Kind};
 use crate::buffer::Memory;
-use crate::datatype::{Area, Datatype, Predefined, Run};
+use crate::datatype::Run;
 use crate::error::{Class, Error, Result};
-use crate::op::{self, Op};
 use std::collections::{HashMap, VecDeque};
 
 /// Memory that others may use.
@@ -63,6 +63,8 @@ pub(super) type Answer = (u32, u64, u16, Vec<u8>);
 /// A rank's own part.
 pub(super) struct Target<M> {
     pub regions: Vec<Region<M>>,
+    /// Whether other ranks have the memory at addresses of theirs.
+    pub is_shared: bool,
     locks: Locks,
     /// What went wrong first with the requests of each rank since it asked.
     faults: HashMap<u32, Class>,
@@ -75,7 +77,7 @@ impl<M: Memory> Target<M> {
     pub fn new(regions: Vec<Region<M>>, size: u32) -> Target<M> {
         let none = vec![0; size as usize];
         let (locks, faults) = (Locks::default(), HashMap::new());
-        Target { regions, locks, faults, posts: none.clone(), completes: none }
+        Target { regions, is_shared: false, locks, faults, posts: none.clone(), completes: none }
     }
 
     /// Carries out what a rank asks for.
@@ -143,30 +145,20 @@ impl<M: Memory> Target<M> {
     /// Uses the memory; what was there, for whoever wants it.
     fn access(&mut self, head: &Head, data: &[u8]) -> Result<Vec<u8>> {
         let mut places = self.places(head)?;
-        if head.kind == Kind::Put {
-            write(&mut places, data);
-            return Ok(Vec::new());
-        }
-        let mut old = Vec::with_capacity(head.size());
-        for (memory, run) in &places {
-            old.extend_from_slice(memory.bytes(run.at, run.length));
-        }
         match head.kind {
-            Kind::Accumulate => {
-                // What only reads must not write: the owner may store to it meanwhile.
-                if let Some(new) = combined(head, data, &old)? {
-                    write(&mut places, &new);
-                }
+            Kind::Put => {
+                change::write(&mut places, data);
+                Ok(Vec::new())
             }
-            Kind::Swap => {
-                let (new, expected) = data.split_at(data.len() / 2);
-                if old == expected {
-                    write(&mut places, new);
-                }
+            Kind::Get => Ok(change::read(&places, head)),
+            _ if self.is_shared => {
+                let mut old = vec![0; if head.number == 0 { 0 } else { head.size() }];
+                let each = places.iter().map(|(memory, run)| (memory.clone(), *run));
+                let is_done = change::each(each, head, data, &mut old)?;
+                if is_done { Ok(old) } else { change::all(&mut places, head, data) }
             }
-            _ => {}
+            _ => change::all(&mut places, head, data),
         }
-        Ok(old)
     }
 
     /// Where each run of a request is. In a dynamic window they may be in memories apart.
@@ -217,47 +209,6 @@ pub(super) fn reach(at: i64, runs: &[Run]) -> Result<(i64, i64)> {
         (lowest, highest) = (lowest.min(first), highest.max(end));
     }
     Ok(if lowest > highest { (at, at) } else { (lowest, highest) })
-}
-
-/// Writes as many bytes as there are.
-fn write<M: Memory>(places: &mut [(M, Run)], mut data: &[u8]) {
-    for (memory, run) in places {
-        let (next, rest) = data.split_at(run.length.min(data.len()));
-        memory.bytes_mut(run.at, next.len()).copy_from_slice(next);
-        data = rest;
-    }
-}
-
-/// What elements become; none where nothing does.
-fn combined(head: &Head, data: &[u8], old: &[u8]) -> Result<Option<Vec<u8>>> {
-    let wrong = || Error::new(Class::Op, "there is no such operation, or no such datatype");
-    let op = op::Predefined::of_handle(head.code.into()).ok_or_else(wrong)?;
-    if op == op::Predefined::NoOp || old.is_empty() {
-        return Ok(None);
-    }
-    let element = Predefined::of_handle(head.element.into()).ok_or_else(wrong)?;
-    let element = Datatype::of(element);
-    let kernel = Op::Predefined(op).accumulation(element)?;
-    if data.len() != old.len() || element.size() == 0 {
-        return Err(wrong());
-    }
-    let count = old.len() / element.size();
-    if element.size() as isize == element.extent() {
-        let mut new = old.to_vec();
-        kernel(data, &mut new);
-        return Ok(Some(new));
-    }
-    // Loops take elements as they lie in C: pairs may have gaps.
-    let spread = |packed: &[u8]| {
-        let mut area = Area::new(vec![0; count * element.extent() as usize], 0);
-        element.cursor(count).unpack(&mut area, packed);
-        area.into_inner()
-    };
-    let (from, mut into) = (spread(data), spread(old));
-    kernel(&from, &mut into);
-    let mut new = vec![0; old.len()];
-    element.cursor(count).pack(&Area::new(into, 0), &mut new);
-    Ok(Some(new))
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Memory that several buffers share, as a program's is: what the library demands of pointers.
 #![allow(unsafe_code)]
 
+use muster_mpi::atom::Atom;
 use muster_mpi::buffer::Memory;
 use muster_mpi::datatype;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// An allocation, freed with its last user.
 struct Allocation {
@@ -62,6 +64,23 @@ impl Memory for Heap {
     fn bytes_mut(&mut self, at: isize, length: usize) -> &mut [u8] {
         // SAFETY: as above, and nobody reads meanwhile.
         unsafe { std::slice::from_raw_parts_mut(self.check(at, length), length) }
+    }
+
+    fn atom(&self, at: isize, size: usize) -> Option<Atom<'_>> {
+        let address = self.check(at, size);
+        if size == 0 || !address.addr().is_multiple_of(size) {
+            return None;
+        }
+        // SAFETY: within the allocation, at a multiple of the size; one thread uses it.
+        unsafe {
+            match size {
+                1 => Some(Atom::One(AtomicU8::from_ptr(address))),
+                2 => Some(Atom::Two(AtomicU16::from_ptr(address.cast()))),
+                4 => Some(Atom::Four(AtomicU32::from_ptr(address.cast()))),
+                8 => Some(Atom::Eight(AtomicU64::from_ptr(address.cast()))),
+                _ => None,
+            }
+        }
     }
 
     fn offset(&self, by: isize) -> Heap {

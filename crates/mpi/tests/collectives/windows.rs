@@ -21,8 +21,12 @@ enum Step {
     /// Adds one to what it has read before of slot 0, and writes that.
     Increment,
     Read(i64),
+    /// The same by an accumulation that changes nothing, which comes behind others in its order.
+    Fetch(i64),
     Write(i64, i64),
     Add(i64, i64),
+    /// Replaces two slots by one element that no atom is.
+    Replace(i64, i64),
     Unlock,
     /// What it has read is this.
     Is(i64),
@@ -61,6 +65,13 @@ impl Rank {
                 window.get(endpoint, &at(slot), self.read.clone(), false).unwrap();
                 self.waits = window.flush(endpoint, Some(target)).unwrap();
             }
+            Step::Fetch(slot) => {
+                self.read = elements(&[-1]);
+                let none = (op::Predefined::NoOp, Typed::nothing());
+                let into = Some(self.read.clone());
+                window.accumulate(endpoint, &at(slot), none, into, false).unwrap();
+                self.waits = window.flush(endpoint, Some(target)).unwrap();
+            }
             Step::Increment => {
                 let next = elements(&[numbers(&self.read)[0] + 1]);
                 window.put(endpoint, &at(0), next).unwrap();
@@ -72,6 +83,14 @@ impl Rank {
                 let from = (op::Predefined::Sum, elements(&[value]));
                 window.accumulate(endpoint, &at(slot), from, None, false).unwrap();
             }
+            Step::Replace(slot, value) => {
+                let datatype = Datatype::of(Predefined::Real16);
+                let both = elements(&[value, 0]);
+                let from = Typed::new(both.memory().clone(), 1, datatype.clone()).unwrap();
+                let place = Place { datatype, ..at(slot) };
+                let from = (op::Predefined::Replace, from);
+                window.accumulate(endpoint, &place, from, None, false).unwrap();
+            }
             Step::Unlock => self.waits = window.unlock(endpoint, target).unwrap(),
             Step::Is(value) => assert_eq!(numbers(&self.read), [value]),
         }
@@ -79,9 +98,14 @@ impl Rank {
     }
 }
 
-/// Lets all ranks do their steps at rank 0; what its memory is then.
-fn memory_after(ranks: u32, dice: u64, steps: impl Fn(u32) -> Vec<Step>) -> Vec<i64> {
-    let slots = ranks as usize + 2;
+/// Lets all ranks do their steps at rank 0, whose memory the first `near` have at an address of
+/// theirs; what it is then.
+fn memory_after(
+    (ranks, near): (u32, u32),
+    dice: u64,
+    steps: impl Fn(u32) -> Vec<Step>,
+) -> Vec<i64> {
+    let slots = 2 * ranks as usize + 2;
     let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
     let network = Network { rows: (0..ranks).map(|_| rows()).collect(), dice };
     let network = Rc::new(RefCell::new(network));
@@ -99,7 +123,12 @@ fn memory_after(ranks: u32, dice: u64, steps: impl Fn(u32) -> Vec<Step>) -> Vec<
             units: vec![8; ranks as usize],
         };
         let mut windows = Windows::default();
-        windows.add(Window::new(shape, vec![region]));
+        let mut window = Window::new(shape, vec![region]);
+        if rank < near {
+            // Each of them knows where the others' memory lies; what has no bytes is anywhere.
+            (0..near).for_each(|other| window.lies_at(other, memory.memory().clone()));
+        }
+        windows.add(window);
         let (read, steps) = (elements(&[0]), steps(rank).into());
         Rank { endpoint: Endpoint::new(rank, carrier), windows, waits: Vec::new(), read, steps }
     };
@@ -120,30 +149,36 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn who_has_the_exclusive_lock_is_alone(ranks in 1..6_u32, times in 1..6_usize, dice: u64) {
+    fn who_has_the_exclusive_lock_is_alone(
+        ranks in 1..6_u32, near in 0..6_u32, times in 1..6_usize, dice: u64,
+    ) {
         let steps = |_| {
             let once = || [Step::Lock(true), Step::Read(0), Step::Increment, Step::Unlock];
             (0..times).flat_map(|_| once()).collect()
         };
-        let memory = memory_after(ranks, dice, steps);
+        let memory = memory_after((ranks, near.min(ranks)), dice, steps);
         prop_assert_eq!(memory[0], i64::from(ranks) * times as i64);
     }
 
     #[test]
     fn a_rank_finds_what_it_wrote_and_sums_have_all_that_was_added(
-        ranks in 1..6_u32, values in prop::collection::vec(-9..9_i64, 1..20), dice: u64,
+        ranks in 1..6_u32, near in 0..6_u32,
+        values in prop::collection::vec(-9..9_i64, 1..20), dice: u64,
     ) {
         let steps = |rank: u32| {
-            let own = i64::from(rank) + 2;
+            let own = 2 * i64::from(rank) + 2;
             let mut steps = vec![Step::Lock(false)];
             for value in &values {
-                steps.extend([Step::Write(own, *value), Step::Add(1, *value)]);
-                steps.extend([Step::Add(own, 5), Step::Read(own), Step::Is(value + 5)]);
+                steps.extend([Step::Write(own, *value), Step::Read(own), Step::Is(*value)]);
+                steps.push(Step::Add(1, *value));
+                steps.extend([Step::Replace(own, *value), Step::Add(own, 5)]);
+                steps.extend([Step::Fetch(own), Step::Is(value + 5)]);
+                steps.extend([Step::Add(own, 6), Step::Fetch(own), Step::Is(value + 11)]);
             }
             steps.push(Step::Unlock);
             steps
         };
-        let memory = memory_after(ranks, dice, steps);
+        let memory = memory_after((ranks, near.min(ranks)), dice, steps);
         prop_assert_eq!(memory[1], i64::from(ranks) * values.iter().sum::<i64>());
     }
 }
