@@ -4,7 +4,9 @@
 #include "check.h"
 #include <stddef.h>
 
+/* How often each does it, and the most numbers that a rank draws. */
 static int times = 10;
+enum { MOST = 30000 };
 
 struct pair { double value; int index; };
 
@@ -31,26 +33,47 @@ static MPI_Win win;
     MPI_Accumulate(from, count, type, owner, AT(what), count, type, op, win)
 
 /* What all have drawn of a counter is each number once, and each rank's rise. */
-static void is_each_once(const long *drawn) {
-    long all = (long)size * times, *every = malloc((size_t)all * sizeof(long));
+static void is_each_once(const long *drawn, long count) {
+    long all, *every = malloc((size_t)size * MOST * sizeof(long));
+    MPI_Allreduce(&count, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     char *seen = calloc((size_t)all, 1);
-    for (int time = 1; time < times; time++) CHECK(drawn[time] > drawn[time - 1]);
-    MPI_Allgather(drawn, times, MPI_LONG, every, times, MPI_LONG, MPI_COMM_WORLD);
-    for (long at = 0; at < all; at++) {
-        CHECK(every[at] >= 0 && every[at] < all && !seen[every[at]]);
+    for (long at = 1; at < count; at++) CHECK(drawn[at] > drawn[at - 1]);
+    MPI_Allgather(drawn, MOST, MPI_LONG, every, MOST, MPI_LONG, MPI_COMM_WORLD);
+    for (long at = 0; at < (long)size * MOST; at++) {
+        if (every[at] < 0) continue;
+        CHECK(every[at] < all && !seen[every[at]]);
         seen[every[at]] = 1;
     }
     free(seen);
     free(every);
 }
 
-/* All draw numbers of one counter, and move another one on from where they find it. */
-static void counters(int owner) {
-    long one = 1, *drawn = malloc((size_t)times * sizeof(long));
+/* All draw numbers of one counter: who is near goes on until those have who are far, so that both
+   do it at the same time. */
+static void draws(int owner) {
+    long one = 1, done = 0, count = 0, *drawn = malloc(MOST * sizeof(long));
+    for (int at = 0; at < MOST; at++) drawn[at] = -1;
+    MPI_Win_lock_all(0, win);
+    while (count < times || (done < size && count < MOST)) {
+        MPI_Fetch_and_op(&one, &drawn[count], MPI_LONG, owner, AT(drawn), MPI_SUM, win);
+        MPI_Win_flush(owner, win);
+        count++;
+        if (count < times) continue;
+        MPI_Fetch_and_op(&one, &done, MPI_LONG, owner, AT(own[60]),
+                         count == times ? MPI_SUM : MPI_NO_OP, win);
+        MPI_Win_flush(owner, win);
+    }
+    MPI_Win_unlock_all(win);
+    is_each_once(drawn, count);
+    free(drawn);
+}
+
+/* All move a number on from where they find it. */
+static void swaps(int owner) {
+    long found;
     MPI_Win_lock_all(0, win);
     for (int time = 0; time < times; time++) {
-        long found, expected, next;
-        MPI_Fetch_and_op(&one, &drawn[time], MPI_LONG, owner, AT(drawn), MPI_SUM, win);
+        long expected, next;
         MPI_Fetch_and_op(NULL, &found, MPI_LONG, owner, AT(swapped), MPI_NO_OP, win);
         MPI_Win_flush(owner, win);
         do {
@@ -60,13 +83,9 @@ static void counters(int owner) {
             MPI_Win_flush(owner, win);
         } while (found != expected);
     }
-    MPI_Win_unlock_all(win);
-    is_each_once(drawn);
-    free(drawn);
-    MPI_Win_lock(MPI_LOCK_SHARED, owner, 0, win);
-    long found;
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Get(&found, 1, MPI_LONG, owner, AT(swapped), 1, MPI_LONG, win);
-    MPI_Win_unlock(owner, win);
+    MPI_Win_unlock_all(win);
     CHECK(found == (long)size * times);
 }
 
@@ -217,7 +236,8 @@ int main(int argc, char **argv) {
                 MPI_Win_free(&win);
                 return end();
             }
-            counters(owner);
+            draws(owner);
+            swaps(owner);
             sums(owner);
             in_order(owner);
             polled(owner);
