@@ -72,9 +72,8 @@ fn a_line_that_is_written_for_srun_runs_as_it_is() {
     assert_eq!(told.sorted(), ["n1 1", "n1 1", "n3 1", "n3 1"]);
     let left_out = "muster: left out, because it means nothing here: --exclusive, --mem  [N112]\n";
     assert_eq!(told.err, left_out);
-    let told = cluster
-        .muster(&sh(&["-n", "2", "--kill-on-bad-exit=0", "--export=NONE", "-Q", "-O"], "exit 5"))
-        .run();
+    let told =
+        cluster.muster(&sh(&["-n", "2", "-K0", "--export=NONE", "-Q", "-O"], "exit 5")).run();
     assert_eq!(told.code(5).err, "");
     let goes_on = "[ $MUSTER_RANK = 0 ] && exit 5; echo ${MINE-none} ${OTHER-none}";
     let told = cluster.muster(&sh(&["-n", "3", "--kill-on-bad-exit=0", "--export=MINE"], goes_on));

@@ -104,9 +104,11 @@ catalog! {
         "The file spec of the job lacks its program, or has a field that is not understood."
         "docs/files.md lists its fields."
     N112 "A flag of mpiexec or srun was left out."
-        "It tells Open MPI or MPICH how to do what Muster does otherwise: how ranks are started, \
-         bound to processors and connected; or it passes on a variable that is not set here."
-        "Nothing. mpiexec --help lists the flags that have an effect; -quiet has this not said."
+        "It tells Open MPI, MPICH or Slurm how to do what Muster does otherwise: how ranks are \
+         started, bound to processors and connected, which memory they get; or it passes on a \
+         variable that is not set here."
+        "Nothing. mpiexec --help and muster run --help list the flags that have an effect; -quiet \
+         of mpiexec and -q of muster run have this not said."
     E113 "There is no such node."
         "The name is none of this cluster, or is not written as a set of nodes: n[0-3,7]."
         "muster nodes lists them."

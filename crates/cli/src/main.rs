@@ -143,7 +143,8 @@ fn help(words: impl Iterator<Item = String>) -> String {
 }
 
 /// What the standard library and clap say of a value, and what is said instead.
-const PLAIN: [(&str, &str); 4] = [
+const PLAIN: [(&str, &str); 5] = [
+    ("number would be zero for non-zero type", "at least 1 is needed"),
     ("invalid digit found in string", "it is no whole number"),
     ("number too large to fit in target type", "it is too large"),
     (" is not in 1..=4294967295", " cannot be: at least 1, and no more than the nodes hold"),

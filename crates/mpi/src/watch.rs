@@ -32,9 +32,8 @@ const HEED: Duration = Duration::from_secs(1);
 /// How long a call that could say no if all ranks waited does so until that is told.
 const LATE: Duration = Duration::from_secs(10);
 
-/// How long after one rank the next one tells it; how many have times of their own.
-const TURN: Duration = Duration::from_millis(250);
-const TURNS: u32 = 20;
+/// How long after one rank the next one tells it, if none has before.
+const TURN: Duration = Duration::from_millis(50);
 
 /// Ranks that began to wait at once do not ask at once: one will do. Milliseconds.
 const APART: u64 = 256;
@@ -260,13 +259,14 @@ impl<C: Carrier, M: Memory> State<C, M> {
         let since = patience.next.filter(|_| patience.waits == Waits::Other);
         let (Some(since), false) = (since, self.watch.has_told_late) else { return Ok(()) };
         let Some(size) = self.endpoint.hopes() else { return Ok(()) };
-        if self.now() < since + LATE + TURN * me.min(TURNS) {
+        if self.now() < since + LATE + TURN * me {
             return Ok(());
         }
         self.watch.has_told_late = true;
-        if let Some(outside) = &self.watch.outside {
-            outside.late(me, LATE);
-        }
+        let Some(outside) = self.watch.outside.as_ref().filter(|it| it.is_watched()) else {
+            return Ok(());
+        };
+        outside.late(me, LATE);
         (0..size).filter(|rank| *rank != me).try_for_each(|rank| self.say(rank, &Note::Late))
     }
 

@@ -123,7 +123,8 @@ fn check_bits(stat_mode: u32) -> Result<()> {
 /// Refuses a wstat that would make another file of this one: what kind it is, and which, cannot be
 /// changed (stat(5)). A version is another after each write, so it is left alone.
 fn check_same(stat: &Stat<'_>, qid: Qid) -> Result<()> {
-    let is_dir = stat.mode & dm::DIR != 0;
+    // plan9port's 9pfuse sends st_mode as it is.
+    let is_dir = stat.mode & dm::DIR != 0 || stat.mode & mode::KIND == mode::DIR;
     if stat.mode != u32::MAX && is_dir != qid.is_dir() {
         let is = if is_dir { "a file cannot be made a" } else { "this is and stays a" };
         return fail(Errno::INVAL, format!("{is} directory: its mode has DMDIR, others have not"));

@@ -467,7 +467,9 @@ fn what_a_file_is_cannot_be_changed() {
         // Who says what is so already changes the rest.
         let qid = Qid { version: before.qid.version.wrapping_sub(1), ..before.qid };
         peer.ask(wstat(2, Stat { qid, mode: 0o600, name: b"", ..before })).ok();
-        peer.ask(wstat(3, Stat { mode: dm::DIR | 0o700, ..untouched() })).ok();
+        for dir in [dm::DIR | 0o700, mode::DIR | 0o750] {
+            peer.ask(wstat(3, Stat { mode: dir, ..untouched() })).ok();
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use muster_base::nodeset;
 use muster_base::span;
 use muster_machine::manager::spec::{PerNode, Spec};
 use muster_ninep::client::Client;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -28,6 +28,8 @@ use std::time::Duration;
 /// that is not installed: these have to be at the same place there.
 /// Without -N and -n one rank runs on one node; with -N alone, one rank on each node. With no
 /// cluster up, one is started on this machine and taken down again.
+///
+/// More flags of srun are taken, and what they mean here is in docs/coming.md.
 ///
 /// The exit status is that of the first rank that failed: its own, or 128 plus the number of the
 /// signal that killed it; 124 when the time limit ended the job, 2 for a mistake on the command
@@ -46,16 +48,18 @@ pub struct Args {
 
     /// Fill a node with so many ranks before the next; without -n, so many on each node. Several,
     /// such as 1,3, are those of each node that -w names
-    #[arg(long, visible_alias = "ppn", value_name = "N[,N...]", value_parser = per_node)]
+    #[arg(long, visible_alias = "ppn", alias = "tasks-per-node", value_name = "N[,N...]",
+          value_parser = per_node)]
     ntasks_per_node: Option<PerNode>,
 
     /// Run on these nodes, such as n[1-3,7]
     #[arg(short = 'w', long, value_name = "NODES", value_parser = node_list)]
     nodelist: Option<String>,
 
-    /// Run on other nodes than these
-    #[arg(short = 'x', long, value_name = "NODES", value_parser = node_list)]
-    exclude: Option<String>,
+    /// Run on other nodes than these; may be repeated
+    #[arg(short = 'x', long, value_name = "NODES", action = ArgAction::Append,
+          value_parser = no_or_node_list)]
+    exclude: Vec<String>,
 
     /// Put the rank before each line of output
     #[arg(short, long, conflicts_with = "json")]
@@ -66,7 +70,7 @@ pub struct Args {
     fold: bool,
 
     /// Pass output on as bytes as they come; lines of several ranks may mix
-    #[arg(short_alias = 'u', long, alias = "unbuffered", conflicts_with_all = ["label", "json"])]
+    #[arg(long, conflicts_with_all = ["label", "json"])]
     raw: bool,
 
     /// Working directory on the nodes; by default one of the job's own
@@ -215,20 +219,35 @@ pub fn takes_value(name: &str) -> Option<bool> {
 }
 
 fn node_count(text: &str) -> Result<u32, String> {
-    let is_number = |part: &str| part.parse::<u32>().is_ok();
-    match text.parse() {
-        Ok(0) => Err("0 is not in 1..=4294967295".to_owned()),
-        Ok(number) => Ok(number),
-        Err(_) if text.split_once('-').is_some_and(|(a, b)| is_number(a) && is_number(b)) => {
+    let numbers = text.split_once('-').map(|(least, most)| (least.parse(), most.parse::<u32>()));
+    let number = match numbers {
+        Some((Ok(least), Ok(most))) if least == most => Ok(most),
+        Some((Ok::<u32, _>(_), Ok(_))) => {
             let text = "the number of nodes is fixed. With -n alone a job does with what is there";
-            Err(text.to_owned())
+            return Err(text.to_owned());
         }
-        Err(error) => Err(error.to_string()),
+        _ => text.parse().map_err(|error: std::num::ParseIntError| error.to_string()),
+    };
+    match number? {
+        0 => Err("0 is not in 1..=4294967295".to_owned()),
+        number => Ok(number),
     }
 }
 
 fn node_list(text: &str) -> Result<String, String> {
     nodeset::expand(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// A script may have none to name.
+fn no_or_node_list(text: &str) -> Result<String, String> {
+    if text.is_empty() { Ok(String::new()) } else { node_list(text) }
+}
+
+/// All nodes of these sets, each once.
+fn excluded(sets: &[String]) -> Option<String> {
+    let names = sets.iter().filter_map(|set| nodeset::expand(set).ok()).flatten();
+    let names: BTreeSet<String> = names.collect();
+    (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(","))
 }
 
 fn per_node(text: &str) -> Result<PerNode, String> {
@@ -274,6 +293,7 @@ impl Args {
             () if self.json => Style::Keep,
             () if self.raw => Style::Raw,
             () if self.fold => Style::Fold,
+            () if self.srun.unbuffers() && !self.label => Style::Raw,
             () => Style::Lines,
         };
         let output = self.output.unwrap_or(Goal::Ours);
@@ -284,7 +304,7 @@ impl Args {
             ranks: self.ntasks.map(|ranks| ranks as usize),
             per_node: self.ntasks_per_node,
             nodelist: self.nodelist,
-            exclude: self.exclude,
+            exclude: excluded(&self.exclude),
             env,
             chdir: self.chdir,
             stdin: input.stdin(),
@@ -521,6 +541,11 @@ mod tests {
         );
         assert_eq!((spec.stdin, spec.grace_ms, spec.requeue), (Stdin::ALL, 5000, 0));
         assert_eq!(wish.goals[0], wish.goals[1], "errors go with the output");
+        let spec = self::wish("-N 2-2 -x n3 -x n[1,3] -x= prog").unwrap().spec;
+        assert_eq!((spec.nodes, spec.exclude.as_deref()), (Some(2), Some("n1,n3")));
+        let style = |words| self::wish(words).unwrap().style;
+        assert_eq!((style("-u prog"), style("-lu prog")), (Style::Raw, Style::Lines));
+        assert_eq!(style("-u --json prog"), Style::Keep);
         let requeue = |words| self::wish(words).unwrap().spec.requeue;
         assert_eq!(requeue("--requeue -i none prog"), 3);
         assert_eq!(requeue("--requeue=7 -i none prog"), 7);
@@ -532,6 +557,7 @@ mod tests {
             ("-n 0 prog", "not in 1.."),
             ("-N 0 prog", "not in 1.."),
             ("-N 1-2 prog", "the number of nodes is fixed"),
+            ("-c 0 prog", "number would be zero"),
             ("-x n[1 prog", "lacks a closing"),
             ("--pty prog", "--pty: a job has no terminal"),
             ("-w n[1 prog", "lacks a closing"),

@@ -22,7 +22,7 @@ fn strobe(text: &str) -> Result<Duration, String> {
 pub enum Mode {
     /// At once, in the order in which they come
     #[default]
-    #[value(aliases = ["none", "pmi2", "pmix"])]
+    #[value(aliases = ["none", "openmpi", "pmi2", "pmix", "pmix_v3", "pmix_v4", "pmix_v5"])]
     Direct,
     /// Buffered and coscheduled: at strobes, in an order that the program alone determines
     Bcs,

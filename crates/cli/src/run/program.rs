@@ -78,8 +78,10 @@ pub fn find(named: &str, send: bool) -> Result<Program, Failure> {
 fn is_of_its_place(path: &Path) -> bool {
     let around = path.ancestors().skip(1).take(2);
     let is_of_libtool = || {
-        let (folder, name) = (path.parent()?, path.file_name()?);
-        Some(is_script(path) && folder.join(".libs").join(name).is_file())
+        // It finds its place also where it is called by a link.
+        let script = path.canonicalize().ok()?;
+        let (folder, name) = (script.parent()?, script.file_name()?);
+        Some(is_script(&script) && folder.join(".libs").join(name).is_file())
     };
     around.into_iter().any(|folder| folder.join("pyvenv.cfg").is_file())
         || is_of_libtool().unwrap_or(false)
@@ -257,6 +259,9 @@ mod tests {
         assert!(matches!(find(&named, true), Ok(Program::Here(_))));
         std::fs::write(&named, "#! /bin/sh\n").unwrap();
         assert_eq!(find(&named, true), Ok(Program::There(named.clone())));
+        let link = home.join("link").to_str().unwrap().to_owned();
+        std::os::unix::fs::symlink("ring", &link).unwrap();
+        assert_eq!(find(&link, true), Ok(Program::There(link)));
         std::fs::remove_file(home.join(".libs/ring")).unwrap();
         assert!(matches!(find(&named, true), Ok(Program::Here(_))));
         std::fs::remove_dir_all(&home).unwrap();

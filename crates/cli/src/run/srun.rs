@@ -3,26 +3,38 @@
 
 use super::failure::{Failure, exit};
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, Id};
+use std::num::NonZeroU32;
 
 /// Flags that `muster run` has under other names.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Flags {
     /// So many processors for the threads of each rank: with more than one, as --no-bind
-    #[arg(short = 'c', long, value_name = "N", hide = true,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    cpus_per_task: Option<u32>,
+    #[arg(short = 'c', long, value_name = "N", hide = true)]
+    cpus_per_task: Option<NonZeroU32>,
 
     /// With 0 as --keep-going; else the others end when a rank fails, as they do anyway
     #[arg(short = 'K', long, value_name = "0|1", num_args = 0..=1, require_equals = true,
           default_missing_value = "1", hide = true, value_parser = ["0", "1"])]
     kill_on_bad_exit: Option<String>,
 
+    /// What -K0 is to clap: -K -0
+    #[arg(short = '0', hide = true, requires = "kill_on_bad_exit")]
+    zero: bool,
+
+    /// The same of -K1
+    #[arg(short = '1', hide = true, requires = "kill_on_bad_exit")]
+    one: bool,
+
+    /// As --raw where lines are neither labelled nor kept: they go on at once anyway
+    #[arg(short = 'u', long, hide = true)]
+    unbuffered: bool,
+
     /// ALL, NONE or names: what --env and --no-env say
     #[arg(long, value_name = "ALL|NONE|K[=V],...", hide = true)]
     export: Option<String>,
 
     /// With none as --no-bind
-    #[arg(long, value_name = "HOW", hide = true)]
+    #[arg(long, alias = "cpu_bind", value_name = "HOW", hide = true)]
     cpu_bind: Option<String>,
 
     #[command(flatten)]
@@ -41,14 +53,19 @@ impl Flags {
 
     /// Whether ranks have threads of their own, or are not to be bound.
     pub fn unbinds(&self) -> bool {
-        let is_off = |how: &str| ["none", "no"].contains(&how.rsplit(',').next().unwrap_or(how));
-        self.cpus_per_task.is_some_and(|each| each > 1)
+        let is_off = |how: &str| how.split(',').any(|word| ["none", "no"].contains(&word));
+        self.cpus_per_task.is_some_and(|each| each.get() > 1)
             || self.cpu_bind.as_deref().is_some_and(is_off)
     }
 
     /// Whether the others go on when a rank fails.
     pub fn keeps_going(&self) -> bool {
-        self.kill_on_bad_exit.as_deref() == Some("0")
+        self.kill_on_bad_exit.as_deref() == Some("0") || self.zero
+    }
+
+    /// Whether output is to be passed on byte by byte.
+    pub fn unbuffers(&self) -> bool {
+        self.unbuffered
     }
 
     /// Whether nothing of the environment here is passed on but what [`exported`](Self::exported)
@@ -88,28 +105,55 @@ enum Value {
 type Other = (&'static str, Option<char>, Value, Option<&'static str>);
 
 const NO_DEVICES: &str = "devices are not handed out: a rank sees all of its node. Leave it out";
+const NO_SCRIPTS: &str = "nothing is run around a rank. Have a script do it: muster run ./script";
+const SEVERAL: &str = "for several programs in one job write: mpiexec -n 1 ./a : -n 3 ./b";
 
 const OTHERS: &[Other] = &[
+    ("accel-bind", None, Value::Always, None),
     ("account", Some('A'), Value::Always, None),
     ("comment", None, Value::Always, None),
+    ("contiguous", None, Value::Never, None),
+    ("core-spec", Some('S'), Value::Always, None),
+    ("cores-per-socket", None, Value::Always, None),
+    ("cpu-freq", None, Value::Always, None),
     ("disable-status", Some('X'), Value::Never, None),
     ("distribution", Some('m'), Value::Always, None),
     ("exact", None, Value::Never, None),
     ("exclusive", None, Value::Perhaps, None),
+    ("extra-node-info", Some('B'), Value::Always, None),
+    ("gpu-bind", None, Value::Always, None),
+    ("gres-flags", None, Value::Always, None),
     ("hint", None, Value::Always, None),
-    ("immediate", Some('I'), Value::Perhaps, None),
+    ("licenses", Some('L'), Value::Always, None),
+    ("mail-type", None, Value::Always, None),
+    ("mail-user", None, Value::Always, None),
     ("mem", None, Value::Always, None),
     ("mem-bind", None, Value::Always, None),
     ("mem-per-cpu", None, Value::Always, None),
+    ("mem-per-gpu", None, Value::Always, None),
+    ("mem_bind", None, Value::Always, None),
+    ("mincpus", None, Value::Always, None),
+    ("network", None, Value::Always, None),
+    ("nice", None, Value::Perhaps, None),
     ("no-requeue", None, Value::Never, None),
+    ("ntasks-per-core", None, Value::Always, None),
+    ("ntasks-per-socket", None, Value::Always, None),
+    ("open-mode", None, Value::Always, None),
     ("overcommit", Some('O'), Value::Never, None),
     ("overlap", None, Value::Never, None),
     ("oversubscribe", Some('s'), Value::Never, None),
+    ("preserve-env", Some('E'), Value::Never, None),
+    ("profile", None, Value::Always, None),
     ("propagate", None, Value::Perhaps, None),
     ("qos", None, Value::Always, None),
+    ("sockets-per-node", None, Value::Always, None),
+    ("spread-job", None, Value::Never, None),
+    ("threads", Some('T'), Value::Always, None),
     ("threads-per-core", None, Value::Always, None),
+    ("tmp", None, Value::Always, None),
+    ("use-min-nodes", None, Value::Never, None),
     ("verbose", Some('v'), Value::Never, None),
-    ("wait", Some('W'), Value::Always, None),
+    ("wckey", None, Value::Always, None),
     ("begin", None, Value::Always, Some("a job starts when its nodes are free. Use at(1)")),
     (
         "constraint",
@@ -118,28 +162,71 @@ const OTHERS: &[Other] = &[
         Some("nodes have no features. Name nodes (-w), or make a partition of them: -p NAME"),
     ),
     (
+        "container",
+        None,
+        Value::Always,
+        Some("programs run as they are. Start it by its own command: muster run podman run ..."),
+    ),
+    (
         "dependency",
         Some('d'),
         Value::Always,
         Some("wait for the other job first: muster wait JOB && muster run ..."),
     ),
+    ("epilog", None, Value::Always, Some(NO_SCRIPTS)),
     ("gpus", Some('G'), Value::Always, Some(NO_DEVICES)),
     ("gpus-per-node", None, Value::Always, Some(NO_DEVICES)),
     ("gpus-per-task", None, Value::Always, Some(NO_DEVICES)),
     ("gres", None, Value::Always, Some(NO_DEVICES)),
+    ("het-group", None, Value::Always, Some(SEVERAL)),
     (
-        "multi-prog",
-        None,
-        Value::Never,
-        Some("for several programs in one job write: mpiexec -n 1 ./a : -n 3 ./b"),
+        "immediate",
+        Some('I'),
+        Value::Perhaps,
+        Some("a job waits for its nodes. To give up instead: timeout 5 muster run ..."),
     ),
+    (
+        "jobid",
+        None,
+        Value::Always,
+        Some("what a job starts runs on its nodes: start it in the job's script"),
+    ),
+    ("multi-prog", None, Value::Never, Some(SEVERAL)),
+    (
+        "nodefile",
+        Some('F'),
+        Value::Always,
+        Some("name the nodes (-w), or start by mpiexec -hostfile FILE"),
+    ),
+    ("prolog", None, Value::Always, Some(NO_SCRIPTS)),
     (
         "pty",
         None,
-        Value::Never,
+        Value::Perhaps,
         Some("a job has no terminal. Write the commands: muster run sh -c '...'"),
     ),
     ("relative", Some('r'), Value::Always, Some("name the nodes: -w n[2-3]")),
+    (
+        "reservation",
+        None,
+        Value::Always,
+        Some("times are reserved for partitions: -p NAME, and muster partition --help"),
+    ),
+    (
+        "signal",
+        None,
+        Value::Always,
+        Some("send it by muster kill --signal, or see --time and --grace"),
+    ),
+    ("task-epilog", None, Value::Always, Some(NO_SCRIPTS)),
+    ("task-prolog", None, Value::Always, Some(NO_SCRIPTS)),
+    (
+        "wait",
+        Some('W'),
+        Value::Always,
+        Some("ranks that are left go on until they end. To end them: --time"),
+    ),
+    ("x11", None, Value::Perhaps, Some("a job has no display: DISPLAY is not passed on")),
 ];
 
 /// Which of [`OTHERS`] were given.
@@ -216,15 +303,15 @@ mod tests {
     #[test]
     fn what_means_nothing_here_is_left_out_by_name() {
         let line = read(
-            "-vv -X -O -s --exclusive --overlap --immediate=5 -A lab --mem 4G --mem-per-cpu=1G \
+            "-vv -X -O -s --exclusive --overlap --nice=5 -A lab --mem 4G --mem-per-cpu=1G \
              -m block:cyclic --cpu-bind=cores prog -X",
         );
         assert_eq!(line.rest, ["prog", "-X"]);
         assert!(line.flags.look().is_ok());
         assert_eq!(
             line.flags.left_out().join(" "),
-            "--cpu-bind --account --disable-status --distribution --exclusive --immediate --mem \
-             --mem-per-cpu --overcommit --overlap --oversubscribe --verbose"
+            "--cpu-bind --account --disable-status --distribution --exclusive --mem --mem-per-cpu \
+             --nice --overcommit --overlap --oversubscribe --verbose"
         );
         assert!(read("prog").flags.left_out().is_empty());
     }
@@ -247,10 +334,12 @@ mod tests {
     fn what_has_another_name_here_is_done() {
         let flags = |words: &str| read(words).flags;
         assert!(flags("-c 2 x").unbinds() && !flags("-c 1 x").unbinds());
-        assert!(flags("--cpu-bind=none x").unbinds() && flags("--cpu-bind v,none x").unbinds());
+        for words in ["--cpu-bind=none x", "--cpu-bind v,none x", "--cpu_bind=none,v x"] {
+            assert!(flags(words).unbinds(), "{words}");
+        }
         assert!(flags("--cpu-bind=none x").left_out().is_empty());
-        assert!(flags("-K=0 x").keeps_going() && flags("--kill-on-bad-exit=0 x").keeps_going());
-        for words in ["-K x", "--kill-on-bad-exit x", "--kill-on-bad-exit=1 x", "x"] {
+        assert!(flags("-K0 x").keeps_going() && flags("--kill-on-bad-exit=0 x").keeps_going());
+        for words in ["-K x", "-K1 x", "--kill-on-bad-exit x", "--kill-on-bad-exit=1 x", "x"] {
             let line = read(words);
             assert!(!line.flags.keeps_going() && line.rest == ["x"], "{words}");
         }

@@ -158,8 +158,8 @@ fn together(mut elements: Elements) -> Elements {
 }
 
 impl File {
-    /// Reads or writes elements, as all ranks do; what is said of it. All come, also where there are
-    /// no elements for what is wrong with them.
+    /// Reads or writes elements, as all ranks do; what is said of it. All come, also those whose
+    /// arguments make no elements.
     pub(super) fn access_all(
         &self,
         act: Act,
