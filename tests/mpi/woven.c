@@ -162,6 +162,19 @@ static void one_is_wrong(void) {
         MPI_Error_class(code, &class);
         CHECK(class == wrong[at].class || (!is_wrong && class == MPI_SUCCESS));
     }
+    /* In the order of ranks those behind it need to know how much it has. */
+    MPI_File_set_view(file, 0, MPI_CHAR, MPI_CHAR, "native", MPI_INFO_NULL);
+    for (int i = 0; i < 2; i++) {
+        int class, code, count = is_wrong ? -1 : 2;
+        if (i == 0) {
+            code = MPI_File_write_ordered(file, own, count, MPI_CHAR, MPI_STATUS_IGNORE);
+        } else {
+            code = MPI_File_read_ordered_begin(file, own, count, MPI_CHAR);
+            if (code == MPI_SUCCESS) MPI_File_read_ordered_end(file, own, MPI_STATUS_IGNORE);
+        }
+        MPI_Error_class(code, &class);
+        CHECK(class == (is_wrong ? MPI_ERR_COUNT : MPI_SUCCESS));
+    }
     MPI_Type_free(&raw);
     free(own);
     MPI_File_close(&file);

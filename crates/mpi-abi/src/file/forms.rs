@@ -178,8 +178,8 @@ both! {
     fn MPI_File_read_ordered or MPI_File_read_ordered_c(
         fh: MPI_File, buf: Address, count: N, datatype: MPI_Datatype, status: StatusOut,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
-        wait(fh, Act::Read, Where::Ordered, elements, status)
+        let elements = elements(buf.0, count, datatype);
+        wait_all(fh, Act::Read, Where::Ordered, elements, status)
     }
 
     /// Reads at the shared pointer, all in the order of ranks; another call ends it.
@@ -297,8 +297,8 @@ both! {
     fn MPI_File_write_ordered or MPI_File_write_ordered_c(
         fh: MPI_File, buf: ConstAddress, count: N, datatype: MPI_Datatype, status: StatusOut,
     ) on fh {
-        let elements = elements(buf.0, count, datatype)?;
-        wait(fh, Act::Write, Where::Ordered, elements, status)
+        let elements = elements(buf.0, count, datatype);
+        wait_all(fh, Act::Write, Where::Ordered, elements, status)
     }
 
     /// Writes at the shared pointer, all in the order of ranks; another call ends it.

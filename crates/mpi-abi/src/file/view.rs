@@ -78,7 +78,7 @@ export! {
         fh: MPI_File, disp: MPI_Offset, etype: MPI_Datatype, filetype: MPI_Datatype,
         datarep: Text<'_>, hints: MPI_Info,
     ) on fh {
-        let (file, hints) = (file(fh)?, info::infos(hints)?);
+        let (file, hints) = (file(fh)?, info::infos(hints));
         let made = committed(etype).and_then(|etype| {
             let form = Form::of(&datarep.text()?)?;
             let filetype = committed(filetype)?;
@@ -93,18 +93,19 @@ export! {
                 disp => disp,
             };
             let is_written = !file.is(MPI_MODE_RDONLY);
-            Ok((View::new(disp, etype, filetype, is_written)?, form))
+            Ok((View::new(disp, etype, filetype, is_written)?, form, hints?))
         });
-        let (view, form) = file.together(made)?;
+        let (view, form, hints) = file.together(made)?;
         file.shared.set(0);
-        let is_scattered = woven::is_scattered(&view);
+        let own = [woven::is_scattered(&view), file.is_coherent()].map(i32::from);
         let mut state = file.state();
         (state.view, state.form, state.position) = (view, form, 0);
         drop(state);
         object::with(fh.into(), |it| it.info.extend(hints))?;
         // All are here then, and none goes on before the shared pointer is set.
-        let said = all_say(&file.comm, &[is_scattered.into()])?;
-        file.state().is_woven = said.iter().any(|said| said[0] != 0);
+        let said = all_say(&file.comm, &own)?;
+        let is_scattered = said.iter().any(|said| said[0] != 0);
+        file.state().is_woven = is_scattered && said.iter().all(|said| said[1] != 0);
         Ok(())
     }
 

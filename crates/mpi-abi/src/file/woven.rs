@@ -26,7 +26,7 @@ use crate::buffer::Elements;
 use crate::communicator::all_say;
 use crate::place::Place;
 use crate::request::{EMPTY, set_bytes};
-use crate::world::world;
+use crate::world::{World, world};
 
 /// How much of the file is a rank's share at a time.
 const SHARE: u64 = 4 << 20;
@@ -37,6 +37,11 @@ const LONG: u64 = 1 << 10;
 
 /// Fewer parts on average are not worth the messages.
 const FEW: u64 = 16;
+
+/// Types of file systems of which a node may see an older file than another one: NFS, SMB (three),
+/// AFS, 9P and FUSE (statfs(2)).
+const CACHED: [u32; 7] =
+    [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x5346_414f, 0x0102_1997, 0x6573_5546];
 
 /// Bytes in front of a part that say where it is in its share and how long, four for each.
 const HEAD: usize = 8;
@@ -116,6 +121,11 @@ pub(super) fn is_scattered(view: &View) -> bool {
     !is_whole && (filetype.size() as u64) < runs.saturating_mul(LONG)
 }
 
+/// Whole etypes of so many bytes.
+fn advance(size: usize, view: &View) -> u64 {
+    (size as u64).next_multiple_of(view.etype().size() as u64)
+}
+
 /// Parts of a rank that it has not handed on.
 struct Parts<'a> {
     extents: Option<Extents<'a>>,
@@ -158,6 +168,20 @@ fn together(mut elements: Elements) -> Elements {
 }
 
 impl File {
+    /// Whether a rank sees at once what another one has written for it: not where each node keeps
+    /// what it has read, and the other one is elsewhere.
+    pub(super) fn is_coherent(&self) -> bool {
+        let is_near = |world: &World| {
+            let mut ranks = self.comm.inner.group().members();
+            ranks.all(|rank| world.neighbours.contains(&rank))
+        };
+        let is_cached = || {
+            let stat = rustix::fs::fstatfs(&self.file);
+            stat.map_or(true, |stat| CACHED.contains(&(stat.f_type as u32)))
+        };
+        world().is_ok_and(is_near) || !is_cached()
+    }
+
     /// Reads or writes elements, as all ranks do; what is said of it. All come, also those whose
     /// arguments make no elements.
     pub(super) fn access_all(
@@ -168,35 +192,64 @@ impl File {
     ) -> Result<MPI_Status> {
         let state = self.state();
         let is_together = act == Act::Write && state.is_woven && !state.is_atomic;
-        let (view, form, position) = (state.view.clone(), state.form, state.position);
+        let (view, form) = (state.view.clone(), state.form);
         drop(state);
-        let position = match place {
-            Where::At(offset) if is_together => view.position(offset),
-            Where::Own if is_together => Ok(position),
-            _ => return self.access(act, place, elements?),
-        };
-        self.random()?;
+        match (place, &elements) {
+            (Where::Ordered, Err(_)) => {
+                self.advance_ordered(0)?;
+                elements.map(|_| EMPTY)
+            }
+            (Where::At(_) | Where::Own, _) if is_together => {
+                self.random()?;
+                self.write_at_or_own((&view, form), place, elements)
+            }
+            _ => self.access(act, place, elements?),
+        }
+    }
+
+    fn write_at_or_own(
+        &self,
+        (view, form): (&View, Form),
+        place: Where,
+        elements: Result<Elements>,
+    ) -> Result<MPI_Status> {
         let own = elements.and_then(|elements| {
-            self.check(act, &elements)?;
-            Ok((position?, elements))
+            self.check(Act::Write, &elements)?;
+            let position = match place {
+                Where::At(offset) => view.position(offset)?,
+                // Another thread's access goes on behind this one.
+                _ => self.advance_own(elements.size(), view),
+            };
+            Ok((position, elements))
         });
-        let (position, size) = self.write_woven((&view, form), own)?;
-        if place == Where::Own {
-            let by = (size as u64).next_multiple_of(view.etype().size() as u64);
-            self.state().position = position + by;
+        let taken = own.as_ref().map(|(position, elements)| (*position, elements.size())).ok();
+        let written = self.write_woven((view, form), own);
+        if let (Where::Own, Some((position, size)), Err(_)) = (place, taken, &written) {
+            let mut state = self.state();
+            if state.position == position + advance(size, view) {
+                state.position = position;
+            }
         }
         let mut status = EMPTY;
-        set_bytes(&mut status, size as u64);
+        set_bytes(&mut status, written? as u64);
         Ok(status)
     }
 
-    /// Writes elements from a position on, with all ranks; the position, and how many bytes it was.
+    /// Moves this rank's pointer behind so many bytes; where it was.
+    fn advance_own(&self, size: usize, view: &View) -> u64 {
+        let mut state = self.state();
+        let position = state.position;
+        state.position += advance(size, view);
+        position
+    }
+
+    /// Writes elements from a position on, with all ranks; how many bytes it was.
     fn write_woven(
         &self,
         (view, form): (&View, Form),
         own: Result<(u64, Elements)>,
-    ) -> Result<(u64, usize)> {
-        let done = own.as_ref().map_or((0, 0), |(position, from)| (*position, from.size()));
+    ) -> Result<usize> {
+        let size = own.as_ref().map_or(0, |(_, elements)| elements.size());
         let own = own.and_then(|(position, elements)| {
             Ok((view.extents(position, elements.size())?, outgoing(elements, form)?))
         });
@@ -206,7 +259,7 @@ impl File {
         if !all.is_woven(said.len() as u64) {
             let (extents, mut from) = own?;
             let written = write(&self.file, extents, &mut from);
-            return written.map(|()| done).map_err(|error| failed("write to", &self.name, error));
+            return written.map(|()| size).map_err(|error| failed("write to", &self.name, error));
         }
         let (mut parts, refused) = match own {
             Ok((mut extents, from)) => {
@@ -220,7 +273,7 @@ impl File {
         };
         let written = self.hand_on(all, &mut parts)?;
         let written = written.map_err(|error| failed("write to", &self.name, error));
-        self.together(refused.map_or(written, Err)).map(|()| done)
+        self.together(refused.map_or(written, Err)).map(|()| size)
     }
 
     /// Has each rank write its share of what all have: the shares of all lie behind one another, as

@@ -14,7 +14,7 @@ use crate::choice;
 use crate::export::export;
 use crate::group::group;
 use crate::pointer::Out;
-use crate::world::world;
+use crate::world::{World, world};
 
 /// Begins to end what was asked of a target, or of all.
 pub fn flush(win: &Win, target: Option<u32>) -> Result<Vec<Access>> {
@@ -37,7 +37,19 @@ fn flush_locked(win: MPI_Win, rank: Option<c_int>) -> Result<()> {
     let asked = flush(&win, target)?;
     // What was accessed directly is no reason to wait for others: they may wait for just that.
     let was_used = win.was_used.swap(false, Ordering::Relaxed);
-    if asked.is_empty() && !was_used { let_others() } else { finish(asked) }
+    if !asked.is_empty() {
+        return finish(asked);
+    }
+    if !was_used {
+        return let_others();
+    }
+    let World { process, is_watched, .. } = world()?;
+    if !is_watched {
+        // Those who have to ask this rank for its memory are served here at the latest, though it
+        // waits for nobody: it may compute until it comes again.
+        process.state().progress()?;
+    }
+    Ok(())
 }
 
 /// Lets others go on: a program that calls what does nothing in a loop waits for what they do. In
