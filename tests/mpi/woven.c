@@ -191,7 +191,7 @@ int main(int argc, char **argv) {
     /* More than ranks have as their shares at a time; short parts; long ones, which each writes
        alone; and a rank that has none. */
     slots_of_all(LARGE, 1500, -1);
-    slots_of_all(LARGE, 60000, -1);
+    slots_of_all(SMALL, 60000, -1);
     slots_of_all(SMALL, 40, size - 1);
     one_is_wrong();
     if (rank == 0) CHECK(unlink(name) == 0 && rmdir(folder) == 0);

@@ -24,7 +24,7 @@ const SIM_SEEDS: u64 = 50;
 
 type Step = (&'static str, fn(&Path) -> Result<()>);
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     ("format", |root| check(cargo(root).args(["fmt", "--all", "--check"]))),
     ("clippy", |root| {
         let flags = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -41,6 +41,8 @@ const STEPS: [Step; 9] = [
     ("model", |_| succeeded(model::run(&["--quick".into()])?)),
     ("loom", loom::interleave),
     ("sim", |_| succeeded(sim::simulate("quick", &["--seeds".into(), SIM_SEEDS.to_string()])?)),
+    // Fuzzing itself has limits of time, which must not pass because tests have the processors.
+    ("fuzzers", |root| fuzz::build(root).map(|_| ())),
     ("fuzz", |root| {
         let seconds = FUZZ_SECONDS * fuzz::targets(root)?.len() as u64;
         succeeded(fuzz::run(&["all".into(), "--seconds".into(), seconds.to_string()])?)
@@ -48,7 +50,7 @@ const STEPS: [Step; 9] = [
 ];
 
 /// Steps that run beside that of [`TESTS`].
-const BESIDE: [&str; 3] = ["model", "loom", "sim"];
+const BESIDE: [&str; 4] = ["model", "loom", "sim", "fuzzers"];
 const TESTS: &str = "tests";
 
 fn succeeded(code: ExitCode) -> Result<()> {

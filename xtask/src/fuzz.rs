@@ -120,7 +120,10 @@ pub fn targets(root: &Path) -> Result<Vec<String>> {
 }
 
 /// Builds all targets and returns the folder of their programs.
-fn build(root: &Path) -> Result<PathBuf> {
+///
+/// # Errors
+/// What the compiler says.
+pub fn build(root: &Path) -> Result<PathBuf> {
     let version = output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.context("rustc -vV names no host")?;
