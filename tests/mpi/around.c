@@ -55,9 +55,8 @@ int main(int argc, char **argv) {
     close(1);
     begin(&argc, &argv);
     closed_streams();
-    char folder[] = "/tmp/around.XXXXXX";
-    if (rank == 0) CHECK(mkdtemp(folder));
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    char folder[64];
+    make_folder(folder);
     CHECK(chdir(folder) == 0);
     interrupted("kept");
     /* It is empty. */

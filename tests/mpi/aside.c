@@ -34,11 +34,7 @@ int main(int argc, char **argv) {
     char *memory;
     begin(&argc, &argv);
     CHECK(size == 3);
-    if (rank == 0) {
-        strcpy(folder, "/tmp/mpiaside.XXXXXX");
-        CHECK(mkdtemp(folder) != NULL);
-    }
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    make_folder(folder);
     snprintf(sign, sizeof sign, "%s/sign", folder);
     memory = calloc(LONG + sizeof(long), 1);
     *(long *)(memory + LONG) = 7;

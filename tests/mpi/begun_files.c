@@ -173,9 +173,7 @@ static void hints(void) {
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
-    strcpy(folder, "/tmp/mpibegun.XXXXXX");
-    if (rank == 0) CHECK(mkdtemp(folder) != NULL);
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    make_folder(folder);
     snprintf(name, sizeof name, "%s/file", folder);
     by_own_pointer(0);
     by_own_pointer(1);

@@ -34,6 +34,13 @@ static inline void rest(long time) {
     nanosleep(&left, NULL);
 }
 
+/* A new folder that all ranks know. Whoever is done with it removes it. */
+static inline void make_folder(char folder[64]) {
+    strcpy(folder, "/tmp/muster-mpi.XXXXXX");
+    if (rank == 0) CHECK(mkdtemp(folder) != NULL);
+    MPI_Bcast(folder, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
+}
+
 /* Ends: when all ranks are here all is well. */
 static int end(void) {
     MPI_Barrier(MPI_COMM_WORLD);

@@ -450,11 +450,7 @@ static void without_a_part(void) {
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
-    if (rank == 0) {
-        strcpy(folder, "/tmp/mpifiles.XXXXXX");
-        CHECK(mkdtemp(folder) != NULL);
-    }
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    make_folder(folder);
     snprintf(name, sizeof name, "%s/file", folder);
     at_offsets();
     through_views();

@@ -182,11 +182,7 @@ static void one_is_wrong(void) {
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
-    if (rank == 0) {
-        strcpy(folder, "/tmp/muster-woven-XXXXXX");
-        CHECK(mkdtemp(folder) != NULL);
-    }
-    MPI_Bcast(folder, sizeof folder, MPI_CHAR, 0, MPI_COMM_WORLD);
+    make_folder(folder);
     snprintf(name, sizeof name, "%s/file", folder);
     /* More than ranks have as their shares at a time; short parts; long ones, which each writes
        alone; and a rank that has none. */

@@ -16,6 +16,7 @@ use rustix::fs::FlockOperation;
 use rustix::io::retry_on_intr;
 
 use super::failure::failed;
+use super::pointer::behind;
 use super::{File, Form, State};
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -71,7 +72,7 @@ impl File {
                 let (view, form, is_atomic) = state.seen();
                 let position = state.position;
                 let done = self.transfer(act, (&view, form), position, elements, is_atomic)?;
-                state.position += (done as u64).next_multiple_of(view.etype().size() as u64);
+                state.position = behind(position, done, &view);
                 done
             }
             Where::Shared | Where::Ordered => {
@@ -89,6 +90,31 @@ impl File {
         let mut status = EMPTY;
         set_bytes(&mut status, done as u64);
         Ok(status)
+    }
+
+    /// Reads or writes elements, as all ranks do; what is said of it. All come, also those whose
+    /// arguments make no elements.
+    pub(super) fn access_all(
+        &self,
+        act: Act,
+        place: Where,
+        elements: Result<Elements>,
+    ) -> Result<MPI_Status> {
+        let state = self.state();
+        let is_together = act == Act::Write && state.is_woven && !state.is_atomic;
+        let (view, form) = (state.view.clone(), state.form);
+        drop(state);
+        match (place, &elements) {
+            (Where::Ordered, Err(_)) => {
+                self.advance_ordered(0)?;
+                elements.map(|_| EMPTY)
+            }
+            (Where::At(_) | Where::Own, _) if is_together => {
+                self.random()?;
+                self.write_all((&view, form), place, elements)
+            }
+            _ => self.access(act, place, elements?),
+        }
     }
 
     /// That elements can be read or written at all.

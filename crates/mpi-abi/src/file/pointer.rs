@@ -5,6 +5,7 @@
 use std::ffi::c_int;
 
 use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::file::View;
 
 use super::{File, file, halves, whole};
 use crate::abi::constants::*;
@@ -14,7 +15,28 @@ use crate::export::export;
 use crate::pointer::Out;
 use crate::world::world;
 
+/// The position behind so many bytes from one on: it is at a whole etype.
+pub(super) fn behind(position: u64, bytes: usize, view: &View) -> u64 {
+    position + (bytes as u64).next_multiple_of(view.etype().size() as u64)
+}
+
 impl File {
+    /// Moves this rank's pointer behind so many bytes; where it was.
+    pub(super) fn advance_own(&self, by: usize, view: &View) -> u64 {
+        let mut state = self.state();
+        let before = state.position;
+        state.position = behind(before, by, view);
+        before
+    }
+
+    /// Sets it back to where it was before so many bytes, unless another thread has moved it since.
+    pub(super) fn take_back_own(&self, before: u64, by: usize, view: &View) {
+        let mut state = self.state();
+        if state.position == behind(before, by, view) {
+            state.position = before;
+        }
+    }
+
     /// Moves the shared pointer; where it was.
     pub(super) fn advance_shared(&self, by: usize) -> Result<u64> {
         let by = i64::try_from(by).map_err(|_| Error::new(Class::Count, "a count is too large"))?;

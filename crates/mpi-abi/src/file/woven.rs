@@ -121,11 +121,6 @@ pub(super) fn is_scattered(view: &View) -> bool {
     !is_whole && (filetype.size() as u64) < runs.saturating_mul(LONG)
 }
 
-/// Whole etypes of so many bytes.
-fn advance(size: usize, view: &View) -> u64 {
-    (size as u64).next_multiple_of(view.etype().size() as u64)
-}
-
 /// Parts of a rank that it has not handed on.
 struct Parts<'a> {
     extents: Option<Extents<'a>>,
@@ -156,7 +151,7 @@ impl Parts<'_> {
 }
 
 /// The same elements, whose bytes lie together.
-fn together(mut elements: Elements) -> Elements {
+fn packed(mut elements: Elements) -> Elements {
     if elements.whole().is_some() {
         return elements;
     }
@@ -182,32 +177,8 @@ impl File {
         world().is_ok_and(is_near) || !is_cached()
     }
 
-    /// Reads or writes elements, as all ranks do; what is said of it. All come, also those whose
-    /// arguments make no elements.
-    pub(super) fn access_all(
-        &self,
-        act: Act,
-        place: Where,
-        elements: Result<Elements>,
-    ) -> Result<MPI_Status> {
-        let state = self.state();
-        let is_together = act == Act::Write && state.is_woven && !state.is_atomic;
-        let (view, form) = (state.view.clone(), state.form);
-        drop(state);
-        match (place, &elements) {
-            (Where::Ordered, Err(_)) => {
-                self.advance_ordered(0)?;
-                elements.map(|_| EMPTY)
-            }
-            (Where::At(_) | Where::Own, _) if is_together => {
-                self.random()?;
-                self.write_at_or_own((&view, form), place, elements)
-            }
-            _ => self.access(act, place, elements?),
-        }
-    }
-
-    fn write_at_or_own(
+    /// Writes elements at an offset or this rank's pointer, with all ranks; what is said of it.
+    pub(super) fn write_all(
         &self,
         (view, form): (&View, Form),
         place: Where,
@@ -225,22 +196,11 @@ impl File {
         let taken = own.as_ref().map(|(position, elements)| (*position, elements.size())).ok();
         let written = self.write_woven((view, form), own);
         if let (Where::Own, Some((position, size)), Err(_)) = (place, taken, &written) {
-            let mut state = self.state();
-            if state.position == position + advance(size, view) {
-                state.position = position;
-            }
+            self.take_back_own(position, size, view);
         }
         let mut status = EMPTY;
         set_bytes(&mut status, written? as u64);
         Ok(status)
-    }
-
-    /// Moves this rank's pointer behind so many bytes; where it was.
-    fn advance_own(&self, size: usize, view: &View) -> u64 {
-        let mut state = self.state();
-        let position = state.position;
-        state.position += advance(size, view);
-        position
     }
 
     /// Writes elements from a position on, with all ranks; how many bytes it was.
@@ -264,7 +224,7 @@ impl File {
         let (mut parts, refused) = match own {
             Ok((mut extents, from)) => {
                 let next = extents.next();
-                (Parts { extents: Some(extents), next, from: together(from), done: 0 }, None)
+                (Parts { extents: Some(extents), next, from: packed(from), done: 0 }, None)
             }
             Err(error) => {
                 let from = of_bytes(Place::scratch(0), 0)?;
