@@ -146,7 +146,11 @@ impl<M: Memory> Typed<M> {
             return Ok(());
         }
         match (self.run(), into.run()) {
-            (Some(from), _) => {
+            (Some(from), Some(to)) => {
+                let from = self.memory.bytes(from.at, size);
+                into.memory.bytes_mut(to.at, size).copy_from_slice(from);
+            }
+            (Some(from), None) => {
                 let from = self.memory.bytes(from.at, from.length);
                 into.write(0, from);
             }

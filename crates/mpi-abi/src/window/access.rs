@@ -9,14 +9,14 @@ use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::op::Predefined;
 use muster_mpi::window::{Access, Place};
 
-use super::{epoch, window};
+use super::window;
 use crate::abi::constants::MPI_OP_NULL;
 use crate::abi::types::*;
 use crate::buffer::{Elements, committed, count, elements};
 use crate::export::{Number, both, export};
 use crate::pointer::{Address, ConstAddress, Out};
 use crate::request::{self, Active, EMPTY};
-use crate::world::{State, World, world};
+use crate::world::{State, world};
 
 /// Elements of a rank's memory, as a call names them.
 struct There {
@@ -36,10 +36,6 @@ fn there(
     let (count, datatype) = (count(number)?, committed(datatype)?);
     Ok(There { rank, displacement, count, datatype })
 }
-
-/// After how many accesses a rank lets others go on. Those to memory that is here have ended at
-/// once, and who does them again and again may wait for what others do.
-const ROW: u32 = 64;
 
 /// What becomes of a call whose end is asked for by a request.
 fn begun(access: Option<Access>) -> Active {
@@ -61,13 +57,8 @@ fn at(
         count: there.count,
         datatype: &there.datatype,
     };
-    let World { process, is_watched, .. } = world()?;
-    let access = work(&mut process.state(), win.context(), &place)?;
-    let accesses = win.accesses.load(Ordering::Relaxed).wrapping_add(1);
-    win.accesses.store(accesses, Ordering::Relaxed);
-    if accesses.is_multiple_of(ROW) && !is_watched {
-        epoch::let_others()?;
-    }
+    let access = work(&mut world()?.process.state(), win.context(), &place)?;
+    win.done_here()?;
     Ok(begun(access))
 }
 

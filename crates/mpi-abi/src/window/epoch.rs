@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
+use muster_message::Carrier;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::watch::Waits;
 use muster_mpi::window::Access;
@@ -33,23 +34,59 @@ fn flush_locked(win: MPI_Win, rank: Option<c_int>) -> Result<()> {
             target => target,
         },
     };
-    world()?.process.state().windows.get(win.context())?.epochs().is_passive(target)?;
-    let asked = flush(&win, target)?;
+    let mut state = world()?.process.state();
+    let (inner, endpoint) = state.window(win.context())?;
+    inner.epochs().is_passive(target)?;
+    let asked = inner.flush(endpoint, target)?;
+    drop(state);
     // What was accessed directly is no reason to wait for others: they may wait for just that.
     let was_used = win.was_used.swap(false, Ordering::Relaxed);
+    if asked.is_empty() && !was_used { let_others() } else { finish_and_serve(&win, asked) }
+}
+
+/// Waits until all of what was asked for has ended. Where nothing was, those who have to ask this
+/// rank for its memory are served here at the latest, though it waits for nobody: it may compute
+/// until it comes again.
+fn finish_and_serve(win: &Win, asked: Vec<Access>) -> Result<()> {
     if !asked.is_empty() {
         return finish(asked);
     }
-    if !was_used {
-        return let_others();
-    }
     let World { process, is_watched, .. } = world()?;
     if !is_watched {
-        // Those who have to ask this rank for its memory are served here at the latest, though it
-        // waits for nobody: it may compute until it comes again.
         process.state().progress()?;
     }
-    Ok(())
+    win.done_here()
+}
+
+/// How often a lock that lies here is looked at: some times as long as it takes to ask for it.
+const LOOKS: u32 = 50;
+
+/// Between so many looks all else is progressed: who has the lock may wait for that.
+const LOOKS_ALONE: u32 = 16;
+
+/// Whether a rank takes a lock by itself within a moment. Who has one mostly gives it back before
+/// another could ask for it.
+fn is_taken_soon(win: &Win, target: u32, is_exclusive: bool) -> Result<bool> {
+    let process = &world()?.process;
+    for look in 1..=LOOKS {
+        let mut state = process.state();
+        let (inner, endpoint) = state.window(win.context())?;
+        match inner.try_lock(target, is_exclusive)? {
+            Some(false) => {}
+            taken => return Ok(taken == Some(true)),
+        }
+        let is_crowded = endpoint.carrier().is_crowded();
+        if look.is_multiple_of(LOOKS_ALONE) {
+            state.progress()?;
+        }
+        drop(state);
+        if is_crowded {
+            std::thread::yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+    Ok(false)
 }
 
 /// Lets others go on: a program that calls what does nothing in a loop waits for what they do. In
@@ -115,6 +152,9 @@ export! {
         let win = window(win)?;
         let Some(target) = win.target(rank)? else { return Ok(()) };
         let is_wanted = assert & MPI_MODE_NOCHECK == 0;
+        if is_wanted && is_taken_soon(&win, target, is_exclusive)? {
+            return Ok(());
+        }
         let mut state = world()?.process.state();
         let (inner, endpoint) = state.window(win.context())?;
         let asked = inner.lock(endpoint, target, (is_exclusive, is_wanted))?;
@@ -141,7 +181,7 @@ export! {
         let (inner, endpoint) = state.window(win.context())?;
         let asked = inner.unlock(endpoint, target)?;
         drop(state);
-        finish(asked)
+        finish_and_serve(&win, asked)
     }
 
     /// Ends the use of the memory of all.
@@ -151,7 +191,7 @@ export! {
         let (inner, endpoint) = state.window(win.context())?;
         let asked = inner.unlock_all(endpoint)?;
         drop(state);
-        finish(asked)
+        finish_and_serve(&win, asked)
     }
 
     /// Ends what was asked of a rank.

@@ -8,7 +8,7 @@ mod shared;
 
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use muster_mpi::collective::Plan;
 use muster_mpi::communicator::{Communicator, OWN};
@@ -48,7 +48,7 @@ struct Win {
     shared: Option<Shared>,
     /// Whether this rank has accessed memory through it since it was last asked.
     was_used: AtomicBool,
-    /// How many accesses there were.
+    /// How many times something was done at once.
     accesses: AtomicU32,
 }
 
@@ -56,6 +56,9 @@ struct Win {
 unsafe impl Send for Win {}
 // SAFETY: as above.
 unsafe impl Sync for Win {}
+
+/// After how many things that were done at once a rank lets others go on.
+const ROW: u32 = 64;
 
 static WINDOWS: Table<Win> = Table::new(Class::Win, "a window");
 
@@ -82,6 +85,17 @@ pub fn of_context(context: u64) -> Option<(String, Vec<u32>)> {
 impl Win {
     fn context(&self) -> u64 {
         self.inner.context()
+    }
+
+    /// Something was done at once, without others: who does that again and again may wait for what
+    /// they do, and lets them go on now and then.
+    fn done_here(&self) -> Result<()> {
+        let times = self.accesses.load(Ordering::Relaxed).wrapping_add(1);
+        self.accesses.store(times, Ordering::Relaxed);
+        if times.is_multiple_of(ROW) && !world()?.is_watched {
+            epoch::let_others()?;
+        }
+        Ok(())
     }
 
     /// The rank of the window that a call names; none for `MPI_PROC_NULL`.
@@ -192,6 +206,12 @@ fn make(
         }
         (None, Some(base)) => window.lies_at(inner.rank(), Place::of(base)),
         (None, None) => {}
+    }
+    // Who takes a lock where it lies does so in an order that nobody tells.
+    let is_watched = world()?.is_watched;
+    if let Some(shared) = shared.as_ref().filter(|_| !is_watched) {
+        let locks = shared.ranks().filter_map(|rank| Some((rank, shared.lock(rank)?)));
+        locks.for_each(|(rank, lock)| window.lock_lies_at(rank, Place::of(lock.cast())));
     }
     world()?.process.state().windows.add(window);
     let base = base.unwrap_or(std::ptr::null_mut());

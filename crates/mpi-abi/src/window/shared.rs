@@ -1,9 +1,10 @@
 //! Memory that the ranks of a node share (MPI-5.0, sections 12.2.2 and 12.2.3).
 //!
 //! It is one memfd for each node, which every rank there maps whole: the parts of all ranks of the
-//! window on the node, in their order. The first of them makes it and sends its descriptor to each
-//! of the others, in a datagram to a socket whose name that one has told. The name proves nothing,
-//! so the first rank tells which file it is, and only that is taken.
+//! window on the node, in their order, and behind them these ranks' locks. The first of them makes
+//! it and sends its descriptor to each of the others, in a datagram to a socket whose name that one
+//! has told. The name proves nothing, so the first rank tells which file it is, and only that is
+//! taken.
 //!
 //! *Who may die when.* What ranks tell each other are collectives, and the datagrams lie there when
 //! the collective after them has ended, so nobody ever waits for a socket; who is gone is noticed
@@ -17,6 +18,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 
 use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::window::room_of_lock;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::net::{
@@ -46,6 +48,8 @@ pub struct Shared {
     length: usize,
     /// By rank in the window.
     parts: BTreeMap<u32, Part>,
+    /// Where the locks begin, and the bytes of each.
+    locks: (usize, usize),
     /// The first rank of all that has any memory, here or elsewhere.
     pub first: Option<u32>,
 }
@@ -67,6 +71,15 @@ impl Shared {
     pub fn part(&self, rank: u32) -> Option<(Part, *mut u8)> {
         let part = *self.parts.get(&rank)?;
         Some((part, self.base.as_ptr().wrapping_add(part.start)))
+    }
+
+    /// Where a rank's lock lies here, if it does.
+    pub fn lock(&self, rank: u32) -> Option<*mut u8> {
+        let (start, each) = self.locks;
+        let before = self.parts.range(..rank).count();
+        self.parts
+            .contains_key(&rank)
+            .then(|| self.base.as_ptr().wrapping_add(start + before * each))
     }
 
     /// The ranks that have parts.
@@ -110,7 +123,11 @@ pub fn allocate(
     let layout = vec![i32::from(is_apart), alignment.ilog2().cast_signed()];
     let said = all_say_aside(comm, &[own, layout].concat())?;
     let alignment = (1 << said[0][7]).max(rustix::param::page_size());
-    let (parts, length) = parts(&said, &here, alignment)?;
+    let (parts, start) = parts(&said, &here, alignment)?;
+    let each = room_of_lock(comm.inner.size());
+    let length =
+        start.checked_add((here.len() * each).next_multiple_of(rustix::param::page_size()));
+    let length = length.ok_or_else(|| lacking(usize::MAX, Errno::OVERFLOW))?;
     let file = if rank == here[0] { memory(length) } else { Err(Errno::NOMSG) };
     if let Ok(file) = &file {
         // Whom it does not come to says so below.
@@ -136,7 +153,8 @@ pub fn allocate(
     let failed = all_say(comm, &[errno])?.into_iter().flatten().find(|errno| *errno != 0);
     // It is unmapped again where another rank has none.
     let first = (0..).zip(&said).find(|(_, of)| whole(of[0], of[1]) > 0).map(|(rank, _)| rank);
-    let shared = mapped.map(|base| Shared { base, length, parts, first });
+    let locks = (start, each);
+    let shared = mapped.map(|base| Shared { base, length, parts, locks, first });
     match (failed, shared) {
         (None, Ok(shared)) => Ok(shared),
         (errno, _) => Err(lacking(length, Errno::from_raw_os_error(errno.unwrap_or(0)))),

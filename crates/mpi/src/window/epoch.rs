@@ -76,6 +76,11 @@ impl Epochs {
         self.is_fenced = may_follow;
     }
 
+    fn lock(&mut self, target: u32, is_wanted: bool) {
+        self.is_fenced = false;
+        self.locked.insert(target, is_wanted);
+    }
+
     fn may_lock(&self, target: u32) -> Result<()> {
         match self {
             Epochs { started: Some(_), .. } => {
@@ -102,10 +107,27 @@ impl<M: Memory> Window<M> {
     ) -> Result<Option<Access>> {
         self.epochs.may_lock(target)?;
         let kind = if is_exclusive { Kind::Exclude } else { Kind::Share };
+        if is_wanted && self.try_lock(target, is_exclusive)? == Some(true) {
+            return Ok(None);
+        }
         let asked = is_wanted.then(|| self.signal(endpoint, target, kind)).transpose()?;
-        self.epochs.is_fenced = false;
-        self.epochs.locked.insert(target, is_wanted);
+        self.epochs.lock(target, is_wanted);
         Ok(asked)
+    }
+
+    /// Takes a lock if that lies here and is to be had at once; whether it has. None where only
+    /// [`Window::lock`] can get it.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`].
+    pub fn try_lock(&mut self, target: u32, is_exclusive: bool) -> Result<Option<bool>> {
+        self.epochs.may_lock(target)?;
+        let Some(lock) = self.locks.get(&target) else { return Ok(None) };
+        let is_taken = lock.take(self.rank, is_exclusive, false);
+        if is_taken {
+            self.epochs.lock(target, true);
+        }
+        Ok((is_taken || lock.lets_past()).then_some(is_taken))
     }
 
     /// Asks for a lock of all that others may have, too.
@@ -169,6 +191,12 @@ impl<M: Memory> Window<M> {
     ) -> Result<Vec<Access>> {
         if self.epochs.locked.remove(&target) != Some(true) {
             return self.flush(endpoint, Some(target));
+        }
+        if let Some(lock) = self.locks.get(&target).filter(|_| !self.is_asked(target)) {
+            if lock.give(self.rank) {
+                self.tell(endpoint, target, Head::new(Kind::Freed, 0).encode(0, |_| ()))?;
+            }
+            return Ok(Vec::new());
         }
         self.unflushed.remove(&target);
         Ok(vec![self.signal(endpoint, target, Kind::Unlock)?])

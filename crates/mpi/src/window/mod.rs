@@ -17,8 +17,9 @@
 //! fails at the owner fails the next flush or unlock of its rank.
 //!
 //! *Epochs.* A fence is a flush of all that were asked, and a barrier. A lock is a place in a queue
-//! at the owner. `Post` and `Complete` are messages that are counted; `MPI_Win_start` waits for the
-//! first, and `MPI_Win_wait` for the second, which comes behind all that was asked before.
+//! at the owner, or a word in memory that the two share (`lock.rs`). `Post` and `Complete` are
+//! messages that are counted; `MPI_Win_start` waits for the first, and `MPI_Win_wait` for the
+//! second, which comes behind all that was asked before.
 //!
 //! A window's messages have a context of their own; nobody posts receives in it, so they wait in
 //! the endpoint until [`Windows::advance`] takes them. Those that come before this rank has made
@@ -27,10 +28,12 @@
 
 mod change;
 mod epoch;
+mod lock;
 mod target;
 mod wire;
 
 pub use epoch::Epochs;
+pub use lock::room as room_of_lock;
 pub use target::Region;
 
 use crate::buffer::{Memory, Typed};
@@ -39,6 +42,7 @@ use crate::datatype::{Datatype, Run};
 use crate::error::{Class, Error, Result};
 use crate::group::Group;
 use crate::op::{self, Op};
+use lock::Lock;
 use muster_message::{Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Outcome, Ticket, Wanted};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -95,6 +99,8 @@ pub struct Window<M: Memory> {
     own: Target<M>,
     /// The memory of the ranks whose memory lies here.
     here: BTreeMap<u32, M>,
+    /// The locks that this rank takes by itself.
+    locks: BTreeMap<u32, Lock<M>>,
     /// Requests and answers, in the order in which they began to come.
     inbox: VecDeque<(u32, Ticket, Typed<M>)>,
     last: u64,
@@ -134,6 +140,7 @@ impl<M: Memory> Window<M> {
             units,
             own,
             here: BTreeMap::new(),
+            locks: BTreeMap::new(),
             inbox: VecDeque::new(),
             last: 0,
             pending: BTreeMap::new(),
@@ -150,11 +157,34 @@ impl<M: Memory> Window<M> {
         self.here.insert(rank, memory);
     }
 
-    /// Elements of a rank whose memory lies here; the request has been looked at.
-    fn elements(&self, place: &Place<'_>, head: &Head) -> Result<Option<Typed<M>>> {
+    /// Says that a rank's lock lies here, in [`room_of_lock`] bytes: on this rank and on all others
+    /// that take it by themselves, before any does.
+    pub fn lock_lies_at(&mut self, rank: u32, memory: M) {
+        let lock = || Lock::at(memory.clone(), self.group.size());
+        if rank == self.rank {
+            self.own.locks.lock = lock();
+        }
+        self.locks.insert(rank, lock());
+    }
+
+    /// Whether a rank was asked for something that it may not have done yet.
+    fn is_asked(&self, target: u32) -> bool {
+        self.unflushed.contains(&target)
+            || self.pending.values().any(|pending| pending.target == target)
+    }
+
+    /// Elements of a rank whose memory lies here, of which `size` bytes are wanted.
+    fn elements(&self, place: &Place<'_>, size: usize) -> Result<Option<Typed<M>>> {
         let Some(memory) = self.here.get(&place.target) else { return Ok(None) };
-        let memory = memory.offset(head.at as isize);
-        Typed::new(memory, place.count, place.datatype.clone()).map(Some)
+        let at = match place.datatype.run(place.count) {
+            Some(run) if size > 0 => {
+                let at = self.first_byte(place, size)?;
+                self.has(place.target, at, &[Run { length: size, ..run }])?;
+                at
+            }
+            _ => self.head(Kind::Get, place, size)?.at,
+        };
+        Typed::new(memory.offset(at as isize), place.count, place.datatype.clone()).map(Some)
     }
 
     /// Where the elements of a request that accumulates begin, if this rank changes them by itself:
@@ -171,11 +201,8 @@ impl<M: Memory> Window<M> {
             return None;
         }
         let there = self.here.get(&target)?.offset(head.at as isize);
-        let is_asked = || {
-            self.unflushed.contains(&target)
-                || self.pending.values().any(|pending| pending.target == target)
-        };
-        let may = target == self.rank || change::is_of_atoms(&there, head) && !is_asked();
+        let may =
+            target == self.rank || change::is_of_atoms(&there, head) && !self.is_asked(target);
         may.then_some(there)
     }
 
@@ -270,42 +297,58 @@ impl<M: Memory> Window<M> {
         self.ask(endpoint, pending, |number| Head::new(kind, number).encode(0, |_| ()))
     }
 
-    /// The head of a request about elements of a target; `size` bytes are wanted of them.
-    fn head(&self, kind: Kind, place: &Place<'_>, size: usize) -> Result<Head> {
+    /// Where elements of a target begin, in bytes from the start of its memory, or their address in
+    /// a dynamic window; `size` bytes are wanted of them.
+    fn first_byte(&self, place: &Place<'_>, size: usize) -> Result<i64> {
         let Place { target, displacement, count, datatype } = *place;
         self.epochs.may_access(target)?;
         if displacement < 0 && size > 0 && self.sizes.is_some() {
             let what = format!("the displacement {displacement} is negative");
             return Err(Error::new(Class::Disp, what));
         }
-        datatype.span(count)?;
         let room = datatype.packed_size(count)?;
         if size > room {
             let what = format!("{size} bytes do not fit into {room} at the target");
             return Err(Error::new(Class::Truncate, what).of("target_count"));
         }
-        let behind =
-            || Error::new(Class::Disp, format!("the displacement {displacement} is too large"));
-        let at = displacement.checked_mul(self.units[target as usize]).ok_or_else(behind)?;
+        let at = displacement.checked_mul(self.units[target as usize]);
+        at.ok_or_else(|| {
+            Error::new(Class::Disp, format!("the displacement {displacement} is too large"))
+        })
+    }
+
+    /// That a target has the bytes of some runs. In a dynamic window nobody else knows.
+    fn has(&self, target: u32, at: i64, runs: &[Run]) -> Result<()> {
+        // Where nothing is accessed it does not matter where.
+        let Some(sizes) = self.sizes.as_ref().filter(|_| !runs.is_empty()) else { return Ok(()) };
+        let (lowest, highest) = reach(at, runs)?;
+        let has = sizes[target as usize];
+        if lowest < 0 || u64::try_from(highest).is_ok_and(|highest| highest > has) {
+            let what = format!(
+                "the bytes {lowest} to {highest} are asked for, and the window of rank {target} \
+                 has {has}"
+            );
+            return Err(Error::new(Class::RmaRange, what));
+        }
+        Ok(())
+    }
+
+    /// The head of a request about elements of a target; `size` bytes are wanted of them.
+    fn head(&self, kind: Kind, place: &Place<'_>, size: usize) -> Result<Head> {
+        let Place { target, count, datatype, .. } = *place;
+        let at = self.first_byte(place, size)?;
+        datatype.span(count)?;
         let mut left = size;
         let cut = |mut run: Run| {
             run.length = run.length.min(left);
             left -= run.length;
             run
         };
-        let runs: Vec<_> = datatype.runs(count).map(cut).filter(|run| run.length > 0).collect();
-        // Where nothing is accessed it does not matter where.
-        if let Some(sizes) = self.sizes.as_ref().filter(|_| !runs.is_empty()) {
-            let (lowest, highest) = reach(at, &runs)?;
-            let has = sizes[target as usize];
-            if lowest < 0 || u64::try_from(highest).is_ok_and(|highest| highest > has) {
-                let what = format!(
-                    "the bytes {lowest} to {highest} are asked for, and the window of rank \
-                     {target} has {has}"
-                );
-                return Err(Error::new(Class::RmaRange, what));
-            }
-        }
+        let runs: Vec<_> = match datatype.run(count) {
+            Some(run) if size > 0 => vec![Run { length: size, ..run }],
+            _ => datatype.runs(count).map(cut).filter(|run| run.length > 0).collect(),
+        };
+        self.has(target, at, &runs)?;
         let element = datatype.uniform().map_or(0, |element| element.handle() as u16);
         Ok(Head { element, at, runs, ..Head::new(kind, 0) })
     }
@@ -321,10 +364,10 @@ impl<M: Memory> Window<M> {
         place: &Place<'_>,
         mut from: Typed<M>,
     ) -> Result<()> {
-        let head = self.head(Kind::Put, place, from.size())?;
-        if let Some(there) = self.elements(place, &head)? {
+        if let Some(there) = self.elements(place, from.size())? {
             return from.copy_to(there);
         }
+        let head = self.head(Kind::Put, place, from.size())?;
         self.unflushed.insert(place.target);
         let message = head.encode(from.size(), |bytes| from.read(0, bytes));
         Ok(self.tell(endpoint, place.target, message)?)
@@ -342,13 +385,14 @@ impl<M: Memory> Window<M> {
         is_awaited: bool,
     ) -> Result<Access> {
         let size = place.datatype.packed_size(place.count)?;
-        let head = self.head(Kind::Get, place, size)?;
-        fits(size, &into)?;
-        if let Some(there) = self.elements(place, &head)? {
+        if let Some(there) = self.elements(place, size)? {
+            fits(size, &into)?;
             there.copy_to(into)?;
             self.last += 1;
             return Ok(Access { context: self.context, number: self.last });
         }
+        let head = self.head(Kind::Get, place, size)?;
+        fits(size, &into)?;
         self.unflushed.insert(place.target);
         let pending =
             Pending { target: place.target, into: Some(into), is_awaited, is_lock: false };
@@ -580,7 +624,8 @@ impl<M: Memory> Window<M> {
 
     /// Whether somebody waits for a lock that a rank has which is gone.
     fn misses_holder<C: Carrier>(&self, endpoint: &mut Endpoint<C, Typed<M>>) -> bool {
-        let mut holders = self.own.waited_for().iter().map(|holder| self.group.world(*holder));
+        let mut holders =
+            self.own.locks.waited_for().into_iter().map(|holder| self.group.world(holder));
         holders.any(|holder| endpoint.carrier().is_gone(holder).is_some())
     }
 
@@ -682,8 +727,8 @@ impl<M: Memory> Windows<M> {
     pub(crate) fn contended(&self) -> impl Iterator<Item = (u64, Vec<u32>, u32)> {
         self.0.iter().filter_map(|window| {
             let world = |rank: &u32| window.group.world(*rank);
-            let next = window.own.next()?;
-            let holders = window.own.waited_for().iter().map(world).collect();
+            let next = window.own.locks.next()?;
+            let holders = window.own.locks.waited_for().iter().map(world).collect();
             Some((window.context, holders, world(&next)))
         })
     }

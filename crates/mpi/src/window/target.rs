@@ -1,11 +1,12 @@
 //! A rank's own part of a window: its memory, who has it locked, and what others have said.
 
 use super::change;
+use super::lock::{Lock, Queue, Waiting};
 use super::wire::{Head, Kind};
 use crate::buffer::Memory;
 use crate::datatype::Run;
 use crate::error::{Class, Error, Result};
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 /// Memory that others may use.
 pub struct Region<M> {
@@ -24,39 +25,6 @@ impl<M> Region<M> {
     }
 }
 
-/// Who has the memory locked, and who waits for it, in the order in which they asked.
-#[derive(Default)]
-struct Locks {
-    is_exclusive: bool,
-    holders: Vec<u32>,
-    queue: VecDeque<Waiting>,
-}
-
-/// One that waits for a lock: the answer's number.
-struct Waiting {
-    origin: u32,
-    number: u64,
-    is_exclusive: bool,
-}
-
-impl Locks {
-    /// Those that have it now, and had not before.
-    fn granted(&mut self) -> Vec<(u32, u64)> {
-        let mut granted = Vec::new();
-        while let Some(first) = self.queue.front() {
-            let is_free = self.holders.is_empty() || !(self.is_exclusive || first.is_exclusive);
-            if !is_free {
-                break;
-            }
-            self.is_exclusive = first.is_exclusive;
-            self.holders.push(first.origin);
-            granted.push((first.origin, first.number));
-            self.queue.pop_front();
-        }
-        granted
-    }
-}
-
 /// An answer: to whom, its number, the error class or 0, bytes.
 pub(super) type Answer = (u32, u64, u16, Vec<u8>);
 
@@ -65,7 +33,8 @@ pub(super) struct Target<M> {
     pub regions: Vec<Region<M>>,
     /// Whether other ranks have the memory at addresses of theirs.
     pub is_shared: bool,
-    locks: Locks,
+    /// Its lock.
+    pub locks: Queue<M>,
     /// What went wrong first with the requests of each rank since it asked.
     faults: HashMap<u32, Class>,
     /// How often each rank has posted and completed, and this one has not waited for it.
@@ -76,7 +45,7 @@ pub(super) struct Target<M> {
 impl<M: Memory> Target<M> {
     pub fn new(regions: Vec<Region<M>>, size: u32) -> Target<M> {
         let none = vec![0; size as usize];
-        let (locks, faults) = (Locks::default(), HashMap::new());
+        let (locks, faults) = (Queue::of(Lock::apart(size)), HashMap::new());
         Target { regions, is_shared: false, locks, faults, posts: none.clone(), completes: none }
     }
 
@@ -88,14 +57,12 @@ impl<M: Memory> Target<M> {
             Kind::Complete => self.completes[origin as usize] += 1,
             Kind::Share | Kind::Exclude => {
                 let is_exclusive = head.kind == Kind::Exclude;
-                self.locks.queue.push_back(Waiting { origin, number, is_exclusive });
+                self.locks.ask(Waiting { origin, number, is_exclusive });
                 return self.grant();
             }
+            Kind::Freed => return self.grant(),
             Kind::Unlock => {
-                let holders = &mut self.locks.holders;
-                if let Some(at) = holders.iter().position(|holder| *holder == origin) {
-                    holders.swap_remove(at);
-                }
+                self.locks.lock.give(origin);
                 let mut answers = vec![(origin, number, self.fault(origin), Vec::new())];
                 answers.extend(self.grant());
                 return answers;
@@ -116,26 +83,16 @@ impl<M: Memory> Target<M> {
         Vec::new()
     }
 
-    /// Those who have a lock for which others wait.
-    pub fn waited_for(&self) -> &[u32] {
-        if self.locks.queue.is_empty() { &[] } else { &self.locks.holders }
-    }
-
-    /// Who gets the lock next of those that wait for it.
-    pub fn next(&self) -> Option<u32> {
-        self.locks.queue.front().map(|waiting| waiting.origin)
-    }
-
     /// Tells those who wait for a lock that who has it will never give it back.
     pub fn refuse(&mut self) -> Vec<Answer> {
         let code = Class::ProcAborted.number() as u16;
-        let waiting = self.locks.queue.drain(..);
+        let waiting = self.locks.give_up().into_iter();
         waiting.map(|it| (it.origin, it.number, code, Vec::new())).collect()
     }
 
     fn grant(&mut self) -> Vec<Answer> {
         let granted = self.locks.granted().into_iter();
-        granted.map(|(origin, number)| (origin, number, 0, Vec::new())).collect()
+        granted.map(|it| (it.origin, it.number, 0, Vec::new())).collect()
     }
 
     fn fault(&mut self, origin: u32) -> u16 {
@@ -209,40 +166,4 @@ pub(super) fn reach(at: i64, runs: &[Run]) -> Result<(i64, i64)> {
         (lowest, highest) = (lowest.min(first), highest.max(end));
     }
     Ok(if lowest > highest { (at, at) } else { (lowest, highest) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Asks for a lock, and tells who has one now and had not before.
-    fn ask(locks: &mut Locks, origin: u32, is_exclusive: bool) -> Vec<u32> {
-        locks.queue.push_back(Waiting { origin, number: 0, is_exclusive });
-        granted(locks)
-    }
-
-    fn granted(locks: &mut Locks) -> Vec<u32> {
-        locks.granted().into_iter().map(|(origin, _)| origin).collect()
-    }
-
-    fn give_back(locks: &mut Locks) -> Vec<u32> {
-        locks.holders.pop();
-        granted(locks)
-    }
-
-    #[test]
-    fn who_shares_a_lock_waits_for_who_does_not_and_nobody_is_overtaken() {
-        let mut locks = Locks::default();
-        assert_eq!(ask(&mut locks, 0, false), [0]);
-        assert_eq!(ask(&mut locks, 1, false), [1]);
-        assert_eq!(ask(&mut locks, 2, true), []);
-        // It might share, but came later than one that does not.
-        assert_eq!(ask(&mut locks, 3, false), []);
-        assert_eq!(ask(&mut locks, 4, false), []);
-        assert_eq!(give_back(&mut locks), []);
-        assert_eq!(give_back(&mut locks), [2]);
-        assert_eq!(give_back(&mut locks), [3, 4]);
-        assert_eq!(ask(&mut locks, 5, true), []);
-        assert_eq!((give_back(&mut locks), give_back(&mut locks)), (vec![], vec![5]));
-    }
 }

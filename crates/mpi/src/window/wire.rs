@@ -29,10 +29,12 @@ pub(super) enum Kind {
     Complete = 10,
     /// What was asked for.
     Answer = 11,
+    /// A lock was given back where all see it, and somebody waits for it.
+    Freed = 12,
 }
 
 impl Kind {
-    const ALL: [Kind; 11] = [
+    const ALL: [Kind; 12] = [
         Kind::Put,
         Kind::Get,
         Kind::Accumulate,
@@ -44,6 +46,7 @@ impl Kind {
         Kind::Post,
         Kind::Complete,
         Kind::Answer,
+        Kind::Freed,
     ];
 }
 
@@ -178,7 +181,7 @@ mod tests {
         assert!(Head::decode(&flush).is_some());
         assert_eq!(Head::decode(&flush[..31]), None);
         assert_eq!(Head::decode(&[&[0], &flush[1..]].concat()), None);
-        assert_eq!(Head::decode(&[&[12], &flush[1..]].concat()), None);
+        assert_eq!(Head::decode(&[&[13], &flush[1..]].concat()), None);
         // More runs than there are bytes.
         for runs in [1, u64::MAX, 1 << 60] {
             let bytes = [&flush[..24], &runs.to_le_bytes(), &[0; 15]].concat();

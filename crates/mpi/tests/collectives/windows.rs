@@ -3,11 +3,11 @@
 use super::{Network, Queue, elements, numbers};
 use crate::sys::Heap;
 use muster_message::Endpoint;
-use muster_mpi::buffer::Typed;
+use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::group::Group;
 use muster_mpi::op;
-use muster_mpi::window::{Access, Place, Region, Shape, Window, Windows};
+use muster_mpi::window::{Access, Place, Region, Shape, Window, Windows, room_of_lock};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -110,6 +110,7 @@ fn memory_after(
     let network = Network { rows: (0..ranks).map(|_| rows()).collect(), dice };
     let network = Rc::new(RefCell::new(network));
     let memory = elements(&vec![0; slots]);
+    let locks: Vec<_> = (0..near).map(|_| Heap::scratch(room_of_lock(ranks))).collect();
     let rank = |rank: u32| {
         let carrier = Queue { me: rank as usize, network: network.clone() };
         let size = if rank == 0 { memory.size() } else { 0 };
@@ -127,6 +128,7 @@ fn memory_after(
         if rank < near {
             // Each of them knows where the others' memory lies; what has no bytes is anywhere.
             (0..near).for_each(|other| window.lies_at(other, memory.memory().clone()));
+            (0..).zip(&locks).for_each(|(of, lock)| window.lock_lies_at(of, lock.clone()));
         }
         windows.add(window);
         let (read, steps) = (elements(&[0]), steps(rank).into());
