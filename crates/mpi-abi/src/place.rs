@@ -8,12 +8,23 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use muster_mpi::atom::Atom;
 use muster_mpi::buffer::Memory;
 use muster_mpi::datatype;
+use parking_lot::Mutex;
 
 /// The alignment of the library's own: that of any element.
 const ALIGNMENT: usize = 64;
 
 /// The alignment of all that malloc(3) gives.
 const PLAIN: usize = 16;
+
+/// Memory of ours that is as long as this is kept when nobody uses it any more: the kernel takes
+/// longer to find new pages, and to clear them, than most of what is done with them.
+const LONG: usize = 64 << 10;
+
+/// How many bytes are kept at most.
+const SPARE_MAX: usize = 4 << 20;
+
+/// What is kept.
+static SPARE: Mutex<Spare> = Mutex::new(Spare { all: Vec::new(), bytes: 0 });
 
 /// An address in the program, or in memory of ours.
 #[derive(Clone)]
@@ -41,8 +52,61 @@ unsafe impl Sync for Scratch {}
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout.
-        unsafe { dealloc(self.start, self.layout) }
+        let block = Block { start: self.start, layout: self.layout };
+        if self.layout.size() < LONG || !SPARE.lock().keeps(block) {
+            // SAFETY: it was allocated with this layout, and nobody else has it.
+            unsafe { dealloc(self.start, self.layout) }
+        }
+    }
+}
+
+/// Memory that was allocated.
+#[derive(Clone, Copy)]
+struct Block {
+    start: *mut u8,
+    layout: Layout,
+}
+
+// SAFETY: as of `Scratch`, which it becomes again.
+unsafe impl Send for Block {}
+
+impl Block {
+    /// Zeros.
+    fn new(layout: Layout) -> Block {
+        // SAFETY: it has a size that is not zero.
+        let start = unsafe { alloc_zeroed(layout) };
+        if start.is_null() {
+            std::alloc::handle_alloc_error(layout);
+        }
+        Block { start, layout }
+    }
+}
+
+/// Memory that nobody uses at the moment.
+struct Spare {
+    all: Vec<Block>,
+    bytes: usize,
+}
+
+impl Spare {
+    /// Keeps some, if there is not enough of it.
+    fn keeps(&mut self, block: Block) -> bool {
+        let bytes = self.bytes + block.layout.size();
+        if bytes > SPARE_MAX {
+            return false;
+        }
+        self.bytes = bytes;
+        self.all.push(block);
+        true
+    }
+
+    /// What was kept last of some that is as large as this, and less than twice as large.
+    fn take(&mut self, layout: Layout) -> Option<Block> {
+        let fits = |block: &Block| block.layout.size().wrapping_sub(layout.size()) < layout.size();
+        let at = self.all.iter().rposition(fits)?;
+        let block = self.all.remove(at);
+        self.bytes -= block.layout.size();
+        Some(block)
     }
 }
 
@@ -113,22 +177,62 @@ impl Memory for Place {
     }
 
     fn scratch(length: usize) -> Place {
-        if length == 0 {
-            return Place { address: std::ptr::dangling_mut(), own: None };
-        }
-        // The allocator has zeros at hand for its own alignment, and writes them for any other.
-        let layout = Layout::from_size_align(length.saturating_add(ALIGNMENT), PLAIN);
-        let layout = layout.expect("a datatype's extent was looked at before");
-        // SAFETY: it has a size that is not zero.
-        let start = unsafe { alloc_zeroed(layout) };
-        if start.is_null() {
-            std::alloc::handle_alloc_error(layout);
-        }
-        let address = start.wrapping_add(start.align_offset(ALIGNMENT));
-        Place { address, own: Some(Arc::new(Scratch { start, layout })) }
+        allocated(length, true)
+    }
+
+    fn room(length: usize) -> Place {
+        allocated(length, false)
     }
 
     fn is(&self, other: &Place) -> bool {
         self.address == other.address
+    }
+}
+
+/// Memory of ours, zeros or whatever was written there before.
+fn allocated(length: usize, is_zero: bool) -> Place {
+    if length == 0 {
+        return Place { address: std::ptr::dangling_mut(), own: None };
+    }
+    // The allocator has zeros at hand for its own alignment, and writes them for any other.
+    let layout = Layout::from_size_align(length.saturating_add(ALIGNMENT), PLAIN);
+    let layout = layout.expect("a datatype's extent was looked at before");
+    let spare = if layout.size() < LONG { None } else { SPARE.lock().take(layout) };
+    let is_dirty = is_zero && spare.is_some();
+    let Block { start, layout } = spare.unwrap_or_else(|| Block::new(layout));
+    let address = start.wrapping_add(start.align_offset(ALIGNMENT));
+    let mut place = Place { address, own: Some(Arc::new(Scratch { start, layout })) };
+    if is_dirty {
+        place.bytes_mut(0, length).fill(0);
+    }
+    place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_memory_is_used_again_and_zeros_are_zeros() {
+        let mut spare = Spare { all: Vec::new(), bytes: 0 };
+        let layout = |size| Layout::from_size_align(size, PLAIN).unwrap();
+        let block = |size| Block::new(layout(size));
+        // SAFETY: each was allocated with its layout.
+        let free = |block: Block| unsafe { dealloc(block.start, block.layout) };
+        let (small, large) = (block(LONG), block(3 * LONG));
+        assert!(spare.keeps(small) && spare.keeps(large));
+        // Neither more than twice as large, nor too small.
+        assert!(spare.take(layout(LONG + 1)).is_none());
+        assert_eq!(spare.take(layout(2 * LONG)).unwrap().start, large.start);
+        assert_eq!(spare.bytes, LONG);
+        assert_eq!(spare.take(small.layout).unwrap().start, small.start);
+        let huge = block(SPARE_MAX + 1);
+        assert!(!spare.keeps(huge));
+        [small, large, huge].into_iter().for_each(free);
+        let mut place = Place::room(5 * LONG);
+        place.bytes_mut(0, 5 * LONG).fill(7);
+        drop(place);
+        let again = Place::scratch(5 * LONG - 9);
+        assert!(again.bytes(0, 5 * LONG - 9).iter().all(|byte| *byte == 0));
     }
 }

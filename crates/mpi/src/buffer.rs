@@ -24,6 +24,11 @@ pub trait Memory: datatype::Memory + Clone {
     /// Memory of the library's, zeros, freed with its last copy.
     fn scratch(length: usize) -> Self;
 
+    /// The same with anything in it: for what is written before it is read.
+    fn room(length: usize) -> Self {
+        Self::scratch(length)
+    }
+
     /// Whether it begins where another does.
     fn is(&self, other: &Self) -> bool;
 }
@@ -60,8 +65,10 @@ impl<M: Memory> Typed<M> {
     /// operations may copy whole structures.
     pub fn scratch(&self) -> Typed<M> {
         let room = self.datatype.room(self.count).expect("it was looked at when this was made");
-        let memory = M::scratch((room.end - room.start) as usize).offset(-room.start);
-        Typed { memory, ..self.clone() }
+        let size = (room.end - room.start) as usize;
+        // Whatever lies around elements is the same in every run.
+        let memory = if self.is_solid() { M::room(size) } else { M::scratch(size) };
+        Typed { memory: memory.offset(-room.start), ..self.clone() }
     }
 
     /// Whether their bytes lie one behind the other, and nothing that belongs to them around them.

@@ -184,7 +184,8 @@ fn change_bytes(
 
 /// Changes elements that nobody else changes at the same time; what was there.
 pub(super) fn all<M: Memory>(places: &mut [(M, Run)], head: &Head, data: &[u8]) -> Result<Vec<u8>> {
-    let old = read(places, head);
+    let mut old = vec![0; head.size()];
+    read(places, &mut old);
     if head.kind == Kind::Swap {
         let (new, expected) = data.split_at(data.len() / 2);
         if old == expected {
@@ -197,13 +198,13 @@ pub(super) fn all<M: Memory>(places: &mut [(M, Run)], head: &Head, data: &[u8]) 
     Ok(old)
 }
 
-/// Reads all bytes.
-pub(super) fn read<M: Memory>(places: &[(M, Run)], head: &Head) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(head.size());
+/// Reads as many bytes as there is room for.
+pub(super) fn read<M: Memory>(places: &[(M, Run)], mut into: &mut [u8]) {
     for (memory, run) in places {
-        bytes.extend_from_slice(memory.bytes(run.at, run.length));
+        let (next, rest) = into.split_at_mut(run.length.min(into.len()));
+        next.copy_from_slice(memory.bytes(run.at, next.len()));
+        into = rest;
     }
-    bytes
 }
 
 /// Writes as many bytes as there are.

@@ -194,7 +194,7 @@ impl<M: Memory> Window<M> {
         }
         if let Some(lock) = self.locks.get(&target).filter(|_| !self.is_asked(target)) {
             if lock.give(self.rank) {
-                self.tell(endpoint, target, Head::new(Kind::Freed, 0).encode(0, |_| ()))?;
+                self.tell(endpoint, target, Head::new(Kind::Freed, 0).alone())?;
             }
             return Ok(Vec::new());
         }
@@ -215,7 +215,7 @@ impl<M: Memory> Window<M> {
             return Err(wrong("MPI_Win_post has been called, and MPI_Win_wait has not"));
         }
         for origin in &origins {
-            self.tell(endpoint, *origin, Head::new(Kind::Post, 0).encode(0, |_| ()))?;
+            self.tell(endpoint, *origin, Head::new(Kind::Post, 0).alone())?;
         }
         self.epochs.is_fenced = false;
         self.epochs.posted = Some(origins);
@@ -274,7 +274,7 @@ impl<M: Memory> Window<M> {
         };
         let asked = self.flush(endpoint, None)?;
         for target in targets {
-            self.tell(endpoint, target, Head::new(Kind::Complete, 0).encode(0, |_| ()))?;
+            self.tell(endpoint, target, Head::new(Kind::Complete, 0).alone())?;
         }
         Ok(asked)
     }

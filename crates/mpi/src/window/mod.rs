@@ -294,7 +294,7 @@ impl<M: Memory> Window<M> {
     ) -> Result<Access> {
         let is_lock = matches!(kind, Kind::Share | Kind::Exclude);
         let pending = Pending { target, into: None, is_awaited: true, is_lock };
-        self.ask(endpoint, pending, |number| Head::new(kind, number).encode(0, |_| ()))
+        self.ask(endpoint, pending, |number| Head::new(kind, number).alone())
     }
 
     /// Where elements of a target begin, in bytes from the start of its memory, or their address in
@@ -396,7 +396,7 @@ impl<M: Memory> Window<M> {
         self.unflushed.insert(place.target);
         let pending =
             Pending { target: place.target, into: Some(into), is_awaited, is_lock: false };
-        self.ask(endpoint, pending, |number| Head { number, ..head }.encode(0, |_| ()))
+        self.ask(endpoint, pending, |number| Head { number, ..head }.alone())
     }
 
     /// Combines elements with those of a target, and reads what was there where `into` is.
@@ -632,11 +632,9 @@ impl<M: Memory> Window<M> {
     fn answer<C: Carrier>(
         &self,
         endpoint: &mut Endpoint<C, Typed<M>>,
-        answers: Vec<Answer>,
+        answers: Vec<Answer<M>>,
     ) -> Result<()> {
-        for (to, number, code, bytes) in answers {
-            let head = Head { code, ..Head::new(Kind::Answer, number) };
-            let answer = head.encode(bytes.len(), |into| into.copy_from_slice(&bytes));
+        for (to, answer) in answers {
             match self.send(endpoint, (answers_to(self.context), to), answer) {
                 // It wants no answer any more.
                 Ok(()) | Err(Failure::Gone { .. }) => {}

@@ -3,7 +3,7 @@
 use super::change;
 use super::lock::{Lock, Queue, Waiting};
 use super::wire::{Head, Kind};
-use crate::buffer::Memory;
+use crate::buffer::{Memory, Typed};
 use crate::datatype::Run;
 use crate::error::{Class, Error, Result};
 use std::collections::HashMap;
@@ -25,8 +25,13 @@ impl<M> Region<M> {
     }
 }
 
-/// An answer: to whom, its number, the error class or 0, bytes.
-pub(super) type Answer = (u32, u64, u16, Vec<u8>);
+/// An answer: to whom, and the message.
+pub(super) type Answer<M> = (u32, Typed<M>);
+
+/// An answer's head: its number, and the error class or 0.
+fn answer(number: u64, code: u16) -> Head {
+    Head { code, ..Head::new(Kind::Answer, number) }
+}
 
 /// A rank's own part.
 pub(super) struct Target<M> {
@@ -50,7 +55,7 @@ impl<M: Memory> Target<M> {
     }
 
     /// Carries out what a rank asks for.
-    pub fn carry_out(&mut self, origin: u32, head: &Head, data: &[u8]) -> Vec<Answer> {
+    pub fn carry_out(&mut self, origin: u32, head: &Head, data: &[u8]) -> Vec<Answer<M>> {
         let number = head.number;
         match head.kind {
             Kind::Post => self.posts[origin as usize] += 1,
@@ -63,20 +68,18 @@ impl<M: Memory> Target<M> {
             Kind::Freed => return self.grant(),
             Kind::Unlock => {
                 self.locks.lock.give(origin);
-                let mut answers = vec![(origin, number, self.fault(origin), Vec::new())];
+                let mut answers = vec![(origin, answer(number, self.fault(origin)).alone())];
                 answers.extend(self.grant());
                 return answers;
             }
-            Kind::Flush => return vec![(origin, number, self.fault(origin), Vec::new())],
+            Kind::Flush => return vec![(origin, answer(number, self.fault(origin)).alone())],
             Kind::Put | Kind::Get | Kind::Accumulate | Kind::Swap => {
-                let done = self.access(head, data);
-                let code = done.as_ref().err().map_or(0, |error| error.class.number() as u16);
-                if let Err(error) = &done {
+                let done = self.access(head, data).unwrap_or_else(|error| {
                     self.faults.entry(origin).or_insert(error.class);
-                }
-                if number != 0 {
-                    return vec![(origin, number, code, done.unwrap_or_default())];
-                }
+                    let code = error.class.number() as u16;
+                    (number != 0).then(|| answer(number, code).alone())
+                });
+                return done.into_iter().map(|message| (origin, message)).collect();
             }
             Kind::Answer => {}
         }
@@ -84,38 +87,44 @@ impl<M: Memory> Target<M> {
     }
 
     /// Tells those who wait for a lock that who has it will never give it back.
-    pub fn refuse(&mut self) -> Vec<Answer> {
+    pub fn refuse(&mut self) -> Vec<Answer<M>> {
         let code = Class::ProcAborted.number() as u16;
         let waiting = self.locks.give_up().into_iter();
-        waiting.map(|it| (it.origin, it.number, code, Vec::new())).collect()
+        waiting.map(|it| (it.origin, answer(it.number, code).alone())).collect()
     }
 
-    fn grant(&mut self) -> Vec<Answer> {
+    fn grant(&mut self) -> Vec<Answer<M>> {
         let granted = self.locks.granted().into_iter();
-        granted.map(|it| (it.origin, it.number, 0, Vec::new())).collect()
+        granted.map(|it| (it.origin, answer(it.number, 0).alone())).collect()
     }
 
     fn fault(&mut self, origin: u32) -> u16 {
         self.faults.remove(&origin).map_or(0, |class| class.number() as u16)
     }
 
-    /// Uses the memory; what was there, for whoever wants it.
-    fn access(&mut self, head: &Head, data: &[u8]) -> Result<Vec<u8>> {
+    /// Uses the memory; the answer, if one is wanted.
+    fn access(&mut self, head: &Head, data: &[u8]) -> Result<Option<Typed<M>>> {
         let mut places = self.places(head)?;
-        match head.kind {
+        let answer = answer(head.number, 0);
+        let old = match head.kind {
+            Kind::Get => {
+                let size = head.size();
+                return Ok(Some(answer.encode(size, |into| change::read(&places, into))));
+            }
             Kind::Put => {
                 change::write(&mut places, data);
-                Ok(Vec::new())
+                Vec::new()
             }
-            Kind::Get => Ok(change::read(&places, head)),
             _ if self.is_shared => {
                 let mut old = vec![0; if head.number == 0 { 0 } else { head.size() }];
                 let each = places.iter().map(|(memory, run)| (memory.clone(), *run));
                 let is_done = change::each(each, head, data, &mut old)?;
-                if is_done { Ok(old) } else { change::all(&mut places, head, data) }
+                if is_done { old } else { change::all(&mut places, head, data)? }
             }
-            _ => change::all(&mut places, head, data),
-        }
+            _ => change::all(&mut places, head, data)?,
+        };
+        let is_wanted = head.number != 0;
+        Ok(is_wanted.then(|| answer.encode(old.len(), |into| into.copy_from_slice(&old))))
     }
 
     /// Where each run of a request is. In a dynamic window they may be in memories apart.

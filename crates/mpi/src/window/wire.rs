@@ -97,6 +97,11 @@ impl Head {
         head
     }
 
+    /// The message of a head that no bytes follow.
+    pub fn alone<M: Memory>(&self) -> Typed<M> {
+        self.encode(0, |_| ())
+    }
+
     /// The message: the head, and `size` bytes that `fill` writes.
     pub fn encode<M: Memory>(&self, size: usize, fill: impl FnOnce(&mut [u8])) -> Typed<M> {
         let head = self.bytes();
@@ -131,10 +136,10 @@ fn word(bytes: &[u8]) -> Option<u64> {
     bytes.first_chunk().map(|word| u64::from_le_bytes(*word))
 }
 
-/// Room for a message.
+/// Room for a message, with anything in it.
 pub(super) fn bytes<M: Memory>(size: usize) -> Typed<M> {
     let byte = Datatype::of(Predefined::Byte).clone();
-    Typed::new(M::scratch(size), size, byte).expect("a message has fewer bytes than memory")
+    Typed::new(M::room(size), size, byte).expect("a message has fewer bytes than memory")
 }
 
 #[cfg(test)]
