@@ -26,6 +26,7 @@
 //! the window wait, too. Answers have another: when they are given depends on how fast ranks are,
 //! and a log that has the order of requests must not say in between whose answer came.
 
+mod asked;
 mod change;
 mod epoch;
 mod lock;
@@ -42,6 +43,7 @@ use crate::datatype::{Datatype, Run};
 use crate::error::{Class, Error, Result};
 use crate::group::Group;
 use crate::op::{self, Op};
+use asked::{Asked, Pending};
 use lock::Lock;
 use muster_message::{Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Outcome, Ticket, Wanted};
 use std::borrow::Cow;
@@ -62,17 +64,6 @@ impl Access {
     pub fn window(self) -> u64 {
         self.context
     }
-}
-
-/// Something that was asked for, as it is kept.
-struct Pending<M> {
-    target: u32,
-    /// Where the answer's bytes go.
-    into: Option<Typed<M>>,
-    /// Whether somebody will ask how it has ended.
-    is_awaited: bool,
-    /// Whether it is a lock.
-    is_lock: bool,
 }
 
 /// Elements of a target.
@@ -104,7 +95,7 @@ pub struct Window<M: Memory> {
     /// Requests and answers, in the order in which they began to come.
     inbox: VecDeque<(u32, Ticket, Typed<M>)>,
     last: u64,
-    pending: BTreeMap<u64, Pending<M>>,
+    asked: Asked<M>,
     failed: BTreeMap<u64, Class>,
     /// In which epoch of the coscheduled mode an access has ended that somebody will ask after.
     ended: BTreeMap<u64, u32>,
@@ -143,7 +134,7 @@ impl<M: Memory> Window<M> {
             locks: BTreeMap::new(),
             inbox: VecDeque::new(),
             last: 0,
-            pending: BTreeMap::new(),
+            asked: Asked::default(),
             failed: BTreeMap::new(),
             ended: BTreeMap::new(),
             unflushed: BTreeSet::new(),
@@ -169,8 +160,7 @@ impl<M: Memory> Window<M> {
 
     /// Whether a rank was asked for something that it may not have done yet.
     fn is_asked(&self, target: u32) -> bool {
-        self.unflushed.contains(&target)
-            || self.pending.values().any(|pending| pending.target == target)
+        self.unflushed.contains(&target) || self.asked.is_of(target)
     }
 
     /// Elements of a rank whose memory lies here, of which `size` bytes are wanted.
@@ -281,7 +271,7 @@ impl<M: Memory> Window<M> {
         self.last += 1;
         let (number, target) = (self.last, pending.target);
         self.tell(endpoint, target, make(number))?;
-        self.pending.insert(number, pending);
+        self.asked.insert(number, pending);
         Ok(Access { context: self.context, number })
     }
 
@@ -487,8 +477,8 @@ impl<M: Memory> Window<M> {
             Some(target) => self.unflushed.take(&target).into_iter().collect(),
         };
         // A flush of another thread may be on its way, behind what this one asked for.
-        let pending = self.pending.values().map(|pending| pending.target);
-        targets.extend(pending.filter(|it| target.is_none_or(|target| target == *it)));
+        let asked = self.asked.targets();
+        targets.extend(asked.filter(|it| target.is_none_or(|target| target == *it)));
         targets.into_iter().map(|target| self.signal(endpoint, target, Kind::Flush)).collect()
     }
 
@@ -502,9 +492,9 @@ impl<M: Memory> Window<M> {
         access: Access,
         is_gone: impl FnOnce(u32) -> Option<Failure>,
     ) -> Option<Result<()>> {
-        if let Some(pending) = self.pending.get(&access.number) {
+        if let Some(pending) = self.asked.get(access) {
             let failure = is_gone(self.group.world(pending.target))?;
-            self.pending.remove(&access.number);
+            self.asked.remove(access.number);
             return Some(Err(failure.into()));
         }
         self.ended.remove(&access.number);
@@ -519,14 +509,13 @@ impl<M: Memory> Window<M> {
 
     /// Whether something has ended; it stays to be polled.
     pub fn has_ended(&self, access: Access, is_gone: impl FnOnce(u32) -> Option<Failure>) -> bool {
-        let pending = self.pending.get(&access.number);
+        let pending = self.asked.get(access);
         pending.is_none_or(|pending| is_gone(self.group.world(pending.target)).is_some())
     }
 
     /// Who have not given the locks that were asked of them, by their numbers in the job.
     pub(crate) fn awaits_locks(&self) -> Vec<u32> {
-        let locks = self.pending.values().filter(|pending| pending.is_lock);
-        locks.map(|pending| self.group.world(pending.target)).collect()
+        self.asked.of_locks().map(|target| self.group.world(target)).collect()
     }
 
     /// Whether it is settled that something that has ended has: in the coscheduled mode, in an
@@ -645,7 +634,7 @@ impl<M: Memory> Window<M> {
     }
 
     fn take_answer(&mut self, head: &Head, data: &[u8], now: Option<u32>) {
-        let Some(pending) = self.pending.remove(&head.number) else { return };
+        let Some(pending) = self.asked.remove(head.number) else { return };
         if let Some(now) = now.filter(|_| pending.is_awaited) {
             self.ended.insert(head.number, now);
         }
@@ -717,7 +706,7 @@ impl<M: Memory> Windows<M> {
 
     /// Whether something was asked that was not answered.
     pub(crate) fn are_asked(&self) -> bool {
-        self.0.iter().any(|window| !window.pending.is_empty())
+        self.0.iter().any(|window| !window.asked.is_empty())
     }
 
     /// The windows of which somebody waits for this rank's lock: the context, who have it, and who
