@@ -43,10 +43,34 @@ static void written(void) {
     MPI_Win_free(&win);
 }
 
+/* The same where each locks what it looks at, and what it writes to: the first one's memory, where
+ * a place is given from one rank to the next. */
+static void locked(void) {
+    MPI_Win win;
+    int *own, value = -1;
+    MPI_Win_allocate(rank == 0 ? sizeof(int) : 0, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &own,
+                     &win);
+    if (rank == 0) *own = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int turn = rank; turn < 5 * size; turn += size) {
+        do {
+            MPI_Win_lock(turn % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 0, 0, win);
+            MPI_Get(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+            MPI_Win_unlock(0, win);
+        } while (value != turn);
+        value = turn + 1;
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        MPI_Put(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+        MPI_Win_unlock(0, win);
+    }
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     int lengths[] = {1, 5000, LONG};
     for (int round = 0; round < 30; round++) around(lengths[round % 3]);
     written();
+    locked();
     return end();
 }

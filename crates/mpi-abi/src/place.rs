@@ -54,8 +54,7 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         let block = Block { start: self.start, layout: self.layout };
         if self.layout.size() < LONG || !SPARE.lock().keeps(block) {
-            // SAFETY: it was allocated with this layout, and nobody else has it.
-            unsafe { dealloc(self.start, self.layout) }
+            block.free();
         }
     }
 }
@@ -80,6 +79,12 @@ impl Block {
         }
         Block { start, layout }
     }
+
+    /// Gives it back, when nobody else has it.
+    fn free(self) {
+        // SAFETY: it was allocated with this layout.
+        unsafe { dealloc(self.start, self.layout) }
+    }
 }
 
 /// Memory that nobody uses at the moment.
@@ -89,14 +94,18 @@ struct Spare {
 }
 
 impl Spare {
-    /// Keeps some, if there is not enough of it.
+    /// Keeps some, unless it is more than is ever kept; what is there for the longest time goes.
     fn keeps(&mut self, block: Block) -> bool {
-        let bytes = self.bytes + block.layout.size();
-        if bytes > SPARE_MAX {
+        if block.layout.size() > SPARE_MAX {
             return false;
         }
-        self.bytes = bytes;
+        self.bytes += block.layout.size();
         self.all.push(block);
+        while self.bytes > SPARE_MAX {
+            let oldest = self.all.remove(0);
+            self.bytes -= oldest.layout.size();
+            oldest.free();
+        }
         true
     }
 
@@ -217,8 +226,6 @@ mod tests {
         let mut spare = Spare { all: Vec::new(), bytes: 0 };
         let layout = |size| Layout::from_size_align(size, PLAIN).unwrap();
         let block = |size| Block::new(layout(size));
-        // SAFETY: each was allocated with its layout.
-        let free = |block: Block| unsafe { dealloc(block.start, block.layout) };
         let (small, large) = (block(LONG), block(3 * LONG));
         assert!(spare.keeps(small) && spare.keeps(large));
         // Neither more than twice as large, nor too small.
@@ -228,7 +235,12 @@ mod tests {
         assert_eq!(spare.take(small.layout).unwrap().start, small.start);
         let huge = block(SPARE_MAX + 1);
         assert!(!spare.keeps(huge));
-        [small, large, huge].into_iter().for_each(free);
+        [small, large, huge].into_iter().for_each(Block::free);
+        // What has been there for long makes room for what was used last.
+        (0..SPARE_MAX / LONG).for_each(|_| assert!(spare.keeps(block(LONG))));
+        assert!(spare.keeps(block(2 * LONG)) && spare.bytes == SPARE_MAX);
+        assert_eq!(spare.all.len(), SPARE_MAX / LONG - 1);
+        spare.all.into_iter().for_each(Block::free);
         let mut place = Place::room(5 * LONG);
         place.bytes_mut(0, 5 * LONG).fill(7);
         drop(place);

@@ -397,6 +397,10 @@ impl<C: Carrier, M: Memory> State<C, M> {
     /// it back: so these, too, can have it send something.
     fn with_holders(&self, mut wait: Wait, communicators: Communicators<'_>) -> Option<Wait> {
         for (context, holders, waiting) in self.windows.contended() {
+            // Who has given it back is about to say so.
+            if holders.is_empty() {
+                return None;
+            }
             let name = communicators(context)?.0;
             let who = listed(&holders);
             let told = format!("; {who} has its lock in {name}, for which rank {waiting} waits");

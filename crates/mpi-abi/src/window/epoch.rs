@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use muster_message::Carrier;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::watch::Waits;
-use muster_mpi::window::Access;
+use muster_mpi::window::{Access, Try};
 
 use super::{Win, finish, window};
 use crate::abi::constants::*;
@@ -72,8 +72,8 @@ fn is_taken_soon(win: &Win, target: u32, is_exclusive: bool) -> Result<bool> {
         let mut state = process.state();
         let (inner, endpoint) = state.window(win.context())?;
         match inner.try_lock(target, is_exclusive)? {
-            Some(false) => {}
-            taken => return Ok(taken == Some(true)),
+            Try::Busy => {}
+            tried => return Ok(tried == Try::Taken),
         }
         let is_crowded = endpoint.carrier().is_crowded();
         if look.is_multiple_of(LOOKS_ALONE) {

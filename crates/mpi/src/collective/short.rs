@@ -138,11 +138,12 @@ impl<'a, M: Memory> Short<'a, M> {
 
     /// Shows, and looks; whether all is done.
     fn look(&mut self, boards: &mut dyn Boards, looks: u32) -> Result<bool> {
+        // Who comes back has waited, for messages as well: those may be many, and want answers.
+        let mut looks = if self.has_shown { 1 } else { looks + 1 };
         if !self.has_shown {
             self.has_shown = true;
             self.show(boards);
         }
-        let mut looks = looks + 1;
         while self.next < self.comm.size() {
             if self.next == self.comm.rank() || self.is_there(boards) {
                 self.next += 1;

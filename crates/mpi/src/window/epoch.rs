@@ -94,6 +94,17 @@ impl Epochs {
     }
 }
 
+/// How it went to take a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Try {
+    /// This rank has it.
+    Taken,
+    /// Others have it.
+    Busy,
+    /// Its owner has to be asked: it lies elsewhere, or nobody is let past those who wait.
+    Ask,
+}
+
 impl<M: Memory> Window<M> {
     /// Asks for a lock, if one is wanted; it is had when what is returned has ended.
     ///
@@ -107,7 +118,7 @@ impl<M: Memory> Window<M> {
     ) -> Result<Option<Access>> {
         self.epochs.may_lock(target)?;
         let kind = if is_exclusive { Kind::Exclude } else { Kind::Share };
-        if is_wanted && self.try_lock(target, is_exclusive)? == Some(true) {
+        if is_wanted && self.try_lock(target, is_exclusive)? == Try::Taken {
             return Ok(None);
         }
         let asked = is_wanted.then(|| self.signal(endpoint, target, kind)).transpose()?;
@@ -115,19 +126,18 @@ impl<M: Memory> Window<M> {
         Ok(asked)
     }
 
-    /// Takes a lock if that lies here and is to be had at once; whether it has. None where only
-    /// [`Window::lock`] can get it.
+    /// Takes a lock if that lies here and is to be had at once.
     ///
     /// # Errors
     /// [`Class::RmaSync`].
-    pub fn try_lock(&mut self, target: u32, is_exclusive: bool) -> Result<Option<bool>> {
+    pub fn try_lock(&mut self, target: u32, is_exclusive: bool) -> Result<Try> {
         self.epochs.may_lock(target)?;
-        let Some(lock) = self.locks.get(&target) else { return Ok(None) };
-        let is_taken = lock.take(self.rank, is_exclusive, false);
-        if is_taken {
+        let Some(lock) = self.locks.get(&target) else { return Ok(Try::Ask) };
+        if lock.take(self.rank, is_exclusive, false) {
             self.epochs.lock(target, true);
+            return Ok(Try::Taken);
         }
-        Ok((is_taken || lock.lets_past()).then_some(is_taken))
+        Ok(if lock.lets_past() { Try::Busy } else { Try::Ask })
     }
 
     /// Asks for a lock of all that others may have, too.
@@ -177,11 +187,14 @@ impl<M: Memory> Window<M> {
             return Err(wrong("MPI_Win_lock_all has not been called"));
         }
         self.epochs.is_all_locked = false;
-        let mut asked = Vec::new();
+        let (mut asked, mut failed) = (Vec::new(), Ok(()));
         for target in 0..self.group.size() {
-            asked.extend(self.give_back(endpoint, target)?);
+            match self.give_back(endpoint, target) {
+                Ok(more) => asked.extend(more),
+                Err(error) => failed = failed.and(Err(error)),
+            }
         }
-        Ok(asked)
+        failed.map(|()| asked)
     }
 
     fn give_back<C: Carrier>(
@@ -193,10 +206,11 @@ impl<M: Memory> Window<M> {
             return self.flush(endpoint, Some(target));
         }
         if let Some(lock) = self.locks.get(&target).filter(|_| !self.is_asked(target)) {
-            if lock.give(self.rank) {
-                self.tell(endpoint, target, Head::new(Kind::Freed, 0).alone())?;
-            }
-            return Ok(Vec::new());
+            // The owner's answer says that it knows: this rank may not be in a call again for long.
+            let owner = self.group.world(target);
+            let is_told = lock.give(self.rank) && endpoint.carrier().is_gone(owner).is_none();
+            let told = is_told.then(|| self.signal(endpoint, target, Kind::Freed));
+            return Ok(told.transpose()?.into_iter().collect());
         }
         self.unflushed.remove(&target);
         Ok(vec![self.signal(endpoint, target, Kind::Unlock)?])

@@ -1,11 +1,12 @@
 //! Locks of a rank's memory (MPI-5.0, section 12.5.3).
 //!
-//! A lock is a word, and a byte for each rank that says how this has it. Ranks that share memory
-//! have both at addresses of theirs: they take a lock by themselves, and give it back. Whoever does
-//! not get it soon asks the owner, as do those who are elsewhere, and the owner keeps a queue.
-//! Those who take it by themselves may overtake that only so many times, and whoever gives it back
-//! tells the owner: were nobody let past, each would have to queue up behind the one before as soon
-//! as somebody has, and wait for an owner that may be asleep.
+//! A lock is a word, and a byte for each rank that says whether this shares it. Ranks that share
+//! memory have both at addresses of theirs: they take a lock by themselves, and give it back.
+//! Whoever does not get it soon asks the owner, as do those who are elsewhere, and the owner keeps
+//! a queue. Those who take it by themselves may overtake that only so many times, and whoever
+//! gives it back while somebody is there tells the owner: were nobody let past, each would have to
+//! queue up behind the one before as soon as somebody has, and wait for an owner that may be
+//! asleep.
 
 use crate::atom::Atom;
 use crate::buffer::Memory;
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 /// In a lock's word: somebody waits in the owner's queue.
 const QUEUED: u64 = 1 << 63;
 
-/// One has it alone. Below that is the number of those who share it, in 32 bits.
+/// One has it alone, whose rank is in the lowest 32 bits. Otherwise they say how many share it.
 const ALONE: u64 = 1 << 62;
 
 /// Who has it, in its word.
@@ -27,15 +28,6 @@ const PAST_ALL: u64 = ALONE - PAST;
 
 /// Where the bytes of ranks begin: behind the word's line.
 const RANKS: usize = 64;
-
-/// How a rank has a lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-enum Held {
-    Not = 0,
-    Shared = 1,
-    Alone = 2,
-}
 
 /// A lock, wherever it is.
 pub(super) struct Lock<M> {
@@ -81,27 +73,25 @@ impl<M: Memory> Lock<M> {
         }
     }
 
+    fn now(&self) -> u64 {
+        u64::from_ne_bytes(self.word().load())
+    }
+
     fn rank(&self, rank: u32) -> Atom<'_> {
         self.memory.atom(RANKS as isize + rank as isize, 1).expect("a byte is anywhere")
     }
 
-    fn held(&self, rank: u32) -> Held {
-        match self.rank(rank).load()[0] {
-            0 => Held::Not,
-            1 => Held::Shared,
-            _ => Held::Alone,
-        }
+    fn shares(&self, rank: u32) -> bool {
+        self.rank(rank).load()[0] != 0
     }
 
-    fn tell(&self, rank: u32, held: Held) {
-        self.rank(rank).store(&[held as u8]);
+    fn share(&self, rank: u32, shares: bool) {
+        self.rank(rank).store(&[u8::from(shares)]);
     }
 
     /// Takes it for a rank, from the queue or past it; whether it was to be had.
     pub fn take(&self, rank: u32, is_exclusive: bool, is_queued: bool) -> bool {
-        // First of all, so that a rank that is gone is never one that nobody knows of.
-        self.tell(rank, if is_exclusive { Held::Alone } else { Held::Shared });
-        let taken = self.change(|word| {
+        let next = |word| {
             let past = match word & PAST_ALL {
                 _ if is_queued || word & QUEUED == 0 => 0,
                 past if past < PAST_MAX => past + PAST,
@@ -109,34 +99,43 @@ impl<M: Memory> Lock<M> {
             };
             let word = word & !PAST_ALL | past;
             match word & HAVE {
-                0 if is_exclusive => Some(word | ALONE),
+                0 if is_exclusive => Some(word | ALONE | u64::from(rank)),
                 have if !is_exclusive && have & ALONE == 0 => Some(word + 1),
                 _ => None,
             }
-        });
-        if taken.is_none() {
-            self.tell(rank, Held::Not);
+        };
+        if next(self.now()).is_none() {
+            return false;
         }
-        taken.is_some()
+        if is_exclusive {
+            return self.change(next).is_some();
+        }
+        // First of all, so that a rank that is gone is never one that nobody knows of.
+        self.share(rank, true);
+        let is_taken = self.change(next).is_some();
+        if !is_taken {
+            self.share(rank, false);
+        }
+        is_taken
     }
 
     /// Whether it can be had without the owner.
     pub fn lets_past(&self) -> bool {
-        let word = u64::from_ne_bytes(self.word().load());
+        let word = self.now();
         word & QUEUED == 0 || word & PAST_ALL < PAST_MAX
     }
 
     /// Gives it back for a rank, if that has it; whether somebody waits for it.
     pub fn give(&self, rank: u32) -> bool {
-        let held = self.held(rank);
-        let left = self.change(|word| match held {
-            Held::Not => None,
-            Held::Shared => Some(word - 1),
-            Held::Alone => Some(word & !ALONE),
+        let shares = self.shares(rank);
+        let given = self.change(|word| match word & ALONE {
+            0 => shares.then(|| word - 1),
+            _ => (word & HAVE == ALONE | u64::from(rank)).then_some(word & !HAVE),
         });
-        // The next one may have it as soon as the word says so; it is another rank.
-        self.tell(rank, Held::Not);
-        left.is_some_and(|word| word & QUEUED != 0)
+        if shares {
+            self.share(rank, false);
+        }
+        given.is_some_and(|word| word & QUEUED != 0)
     }
 
     fn queue(&self, is_queued: bool) {
@@ -145,7 +144,12 @@ impl<M: Memory> Lock<M> {
     }
 
     fn holders(&self) -> Vec<u32> {
-        (0..self.ranks).filter(|rank| self.held(*rank) != Held::Not).collect()
+        let word = self.now();
+        match word & HAVE {
+            0 => Vec::new(),
+            have if have & ALONE != 0 => vec![have as u32],
+            _ => (0..self.ranks).filter(|rank| self.shares(*rank)).collect(),
+        }
     }
 }
 
@@ -185,6 +189,12 @@ impl<M: Memory> Queue<M> {
         }
         self.lock.queue(false);
         granted
+    }
+
+    /// Whether somebody waits for a lock that nobody has: who gave it back has not told, and may be
+    /// gone.
+    pub fn is_forgotten(&self) -> bool {
+        !self.waiting.is_empty() && self.lock.now() & HAVE == 0
     }
 
     /// Those who have the lock while others wait for it.
@@ -311,11 +321,12 @@ mod tests {
             assert!(locks.lock.give(4));
         }
         assert!(!locks.lock.lets_past() && !locks.lock.take(4, false, false));
-        assert!(locks.lock.give(2));
+        assert!(!locks.is_forgotten() && locks.lock.give(2) && locks.is_forgotten());
         assert!(!locks.lock.take(4, false, false));
         assert_eq!(granted(&mut locks), [3]);
-        assert!(!locks.lock.give(3));
-        assert!(locks.lock.take(4, false, false));
+        assert_eq!(locks.lock.holders(), [3]);
+        assert!(!locks.lock.give(4) && !locks.lock.give(3));
+        assert!(!locks.is_forgotten() && locks.lock.take(4, false, false));
         assert_eq!(ask(&mut locks, 5, true), []);
         assert_eq!(locks.give_up().len(), 1);
         assert!(locks.lock.take(5, false, false));

@@ -33,7 +33,7 @@ mod lock;
 mod target;
 mod wire;
 
-pub use epoch::Epochs;
+pub use epoch::{Epochs, Try};
 pub use lock::room as room_of_lock;
 pub use target::Region;
 
@@ -166,14 +166,13 @@ impl<M: Memory> Window<M> {
     /// Elements of a rank whose memory lies here, of which `size` bytes are wanted.
     fn elements(&self, place: &Place<'_>, size: usize) -> Result<Option<Typed<M>>> {
         let Some(memory) = self.here.get(&place.target) else { return Ok(None) };
-        let at = match place.datatype.run(place.count) {
+        let at = self.first_byte(place, size)?;
+        match place.datatype.run(place.count) {
             Some(run) if size > 0 => {
-                let at = self.first_byte(place, size)?;
                 self.has(place.target, at, &[Run { length: size, ..run }])?;
-                at
             }
-            _ => self.head(Kind::Get, place, size)?.at,
-        };
+            _ => drop(self.runs(place, at, size)?),
+        }
         Typed::new(memory.offset(at as isize), place.count, place.datatype.clone()).map(Some)
     }
 
@@ -323,10 +322,9 @@ impl<M: Memory> Window<M> {
         Ok(())
     }
 
-    /// The head of a request about elements of a target; `size` bytes are wanted of them.
-    fn head(&self, kind: Kind, place: &Place<'_>, size: usize) -> Result<Head> {
+    /// The runs of elements that begin at a byte of a target's, of which `size` bytes are wanted.
+    fn runs(&self, place: &Place<'_>, at: i64, size: usize) -> Result<Vec<Run>> {
         let Place { target, count, datatype, .. } = *place;
-        let at = self.first_byte(place, size)?;
         datatype.span(count)?;
         let mut left = size;
         let cut = |mut run: Run| {
@@ -339,7 +337,14 @@ impl<M: Memory> Window<M> {
             _ => datatype.runs(count).map(cut).filter(|run| run.length > 0).collect(),
         };
         self.has(target, at, &runs)?;
-        let element = datatype.uniform().map_or(0, |element| element.handle() as u16);
+        Ok(runs)
+    }
+
+    /// The head of a request about elements of a target; `size` bytes are wanted of them.
+    fn head(&self, kind: Kind, place: &Place<'_>, size: usize) -> Result<Head> {
+        let at = self.first_byte(place, size)?;
+        let runs = self.runs(place, at, size)?;
+        let element = place.datatype.uniform().map_or(0, |element| element.handle() as u16);
         Ok(Head { element, at, runs, ..Head::new(kind, 0) })
     }
 
@@ -532,6 +537,9 @@ impl<M: Memory> Window<M> {
                 self.collect(endpoint, Wanted { context, source: None, tag: None })?;
             }
             let Some((at, outcome)) = self.next_whole(endpoint) else {
+                let granted = self.own.look_after_lock();
+                moved |= !granted.is_empty();
+                self.answer(endpoint, granted)?;
                 if moved || !self.misses_holder(endpoint) {
                     return Ok(moved);
                 }

@@ -65,9 +65,10 @@ impl<M: Memory> Target<M> {
                 self.locks.ask(Waiting { origin, number, is_exclusive });
                 return self.grant();
             }
-            Kind::Freed => return self.grant(),
-            Kind::Unlock => {
-                self.locks.lock.give(origin);
+            Kind::Unlock | Kind::Freed => {
+                if head.kind == Kind::Unlock {
+                    self.locks.lock.give(origin);
+                }
                 let mut answers = vec![(origin, answer(number, self.fault(origin)).alone())];
                 answers.extend(self.grant());
                 return answers;
@@ -91,6 +92,11 @@ impl<M: Memory> Target<M> {
         let code = Class::ProcAborted.number() as u16;
         let waiting = self.locks.give_up().into_iter();
         waiting.map(|it| (it.origin, answer(it.number, code).alone())).collect()
+    }
+
+    /// Gives the lock to those it has to go to, if whoever had it has not said that it is free.
+    pub fn look_after_lock(&mut self) -> Vec<Answer<M>> {
+        if self.locks.is_forgotten() { self.grant() } else { Vec::new() }
     }
 
     fn grant(&mut self) -> Vec<Answer<M>> {

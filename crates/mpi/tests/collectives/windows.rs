@@ -98,13 +98,13 @@ impl Rank {
     }
 }
 
-/// Lets all ranks do their steps at rank 0, whose memory the first `near` have at an address of
-/// theirs; what it is then.
-fn memory_after(
+/// Ranks that work on rank 0's memory, which the first `near` have at an address of theirs; what
+/// carries their messages, and that memory.
+fn ranks_of(
     (ranks, near): (u32, u32),
     dice: u64,
     steps: impl Fn(u32) -> Vec<Step>,
-) -> Vec<i64> {
+) -> (Vec<Rank>, Rc<RefCell<Network>>, Typed<Heap>) {
     let slots = 2 * ranks as usize + 2;
     let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
     let network = Network { rows: (0..ranks).map(|_| rows()).collect(), dice };
@@ -134,7 +134,12 @@ fn memory_after(
         let (read, steps) = (elements(&[0]), steps(rank).into());
         Rank { endpoint: Endpoint::new(rank, carrier), windows, waits: Vec::new(), read, steps }
     };
-    let mut all: Vec<Rank> = (0..ranks).map(rank).collect();
+    ((0..ranks).map(rank).collect(), network.clone(), memory.clone())
+}
+
+/// Lets all ranks do their steps; what rank 0's memory is then.
+fn memory_after(shape: (u32, u32), dice: u64, steps: impl Fn(u32) -> Vec<Step>) -> Vec<i64> {
+    let (mut all, _, memory) = ranks_of(shape, dice, steps);
     for _ in 0..200_000 {
         let mut all_done = true;
         for rank in &mut all {
@@ -145,6 +150,35 @@ fn memory_after(
         }
     }
     panic!("ranks wait for each other for ever");
+}
+
+/// Lets ranks do what they can.
+fn go_on(all: &mut [Rank]) {
+    for _ in 0..1000 {
+        for rank in &mut *all {
+            rank.go_on(0);
+        }
+    }
+}
+
+#[test]
+fn a_lock_goes_to_the_next_also_if_who_gave_it_back_was_gone_before_it_said_so() {
+    let steps = |rank| match rank {
+        1 => vec![Step::Lock(true)],
+        2 => vec![Step::Lock(true), Step::Write(0, 7), Step::Unlock],
+        _ => Vec::new(),
+    };
+    // The second has the lock before the third, which is elsewhere, asks for it.
+    let (mut all, network, memory) = ranks_of((3, 2), 0, steps);
+    go_on(&mut all[..2]);
+    go_on(&mut all);
+    assert_eq!(numbers(&memory)[0], 0);
+    all[1].steps.push_back(Step::Unlock);
+    all[1].go_on(0);
+    network.borrow_mut().rows[1].iter_mut().for_each(VecDeque::clear);
+    all.remove(1);
+    go_on(&mut all);
+    assert_eq!(numbers(&memory)[0], 7);
 }
 
 proptest! {
