@@ -66,11 +66,36 @@ static void locked(void) {
     MPI_Win_free(&win);
 }
 
+/* Reads the next one's memory, which often lies here, until that has changed it by itself. */
+static void read_until(void) {
+    MPI_Win win;
+    int *own, value = 0, one = 1, next = (rank + 1) % size;
+    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &own, &win);
+    *own = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    if (rank == 0) {
+        rest(1000);
+        MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_REPLACE, win);
+    } else {
+        /* It comes around from the last. */
+        do {
+            MPI_Get(&value, 1, MPI_INT, next, 0, 1, MPI_INT, win);
+            rank % 2 ? MPI_Win_flush(next, win) : MPI_Win_flush_local_all(win);
+        } while (!value);
+        MPI_Put(&one, 1, MPI_INT, rank, 0, 1, MPI_INT, win);
+    }
+    MPI_Win_flush(rank, win);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     int lengths[] = {1, 5000, LONG};
     for (int round = 0; round < 30; round++) around(lengths[round % 3]);
     written();
     locked();
+    read_until();
     return end();
 }

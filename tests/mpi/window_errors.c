@@ -52,6 +52,7 @@ int main(int argc, char **argv) {
     GIVES(MPI_ERR_RMA_RANGE, MPI_Get(memory, 4, MPI_INT, 0, 1, 4, MPI_INT, win));
     GIVES(MPI_ERR_OP, MPI_Accumulate(&out, 1, MPI_INT, 0, 0, 1, MPI_INT, own, win));
     GIVES(MPI_ERR_OP, MPI_Accumulate(&out, 1, MPI_FLOAT, 0, 0, 1, MPI_FLOAT, MPI_BAND, win));
+    GIVES(MPI_ERR_OP, MPI_Accumulate(&out, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_NO_OP, win));
     GIVES(MPI_ERR_TYPE, MPI_Compare_and_swap(&out, &out, &old, MPI_FLOAT, 0, 0, win));
     MPI_Win_unlock(0, win);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -113,6 +113,40 @@ static void counters(void) {
     MPI_Win_free(&win);
 }
 
+/* Some lock all, and others one after the other: nobody who waits for one has another. */
+static void all_and_one(void) {
+    long *memory, before, value;
+    MPI_Win win;
+    unsigned dice = 7u * (unsigned)rank;
+    MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    *memory = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int time = 0; time < 100; time++) {
+        dice = dice * 1103515245u + 12345u;
+        int target = (int)(dice >> 16) % size;
+        if (rank % 2) {
+            MPI_Win_lock_all(0, win);
+            MPI_Get(&before, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+            MPI_Win_flush_all(win);
+            MPI_Get(&value, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+            MPI_Win_unlock_all(win);
+            CHECK(value == before);
+        } else {
+            MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+            MPI_Get(&value, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+            MPI_Win_flush(target, win);
+            value++;
+            MPI_Put(&value, 1, MPI_LONG, target, 0, 1, MPI_LONG, win);
+            MPI_Win_unlock(target, win);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    long sum = 0;
+    MPI_Allreduce(memory, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum == 100l * ((size + 1) / 2));
+    MPI_Win_free(&win);
+}
+
 /* Each lets its neighbours write, and writes to them. */
 static void between_neighbours(void) {
     int next = (rank + 1) % size, last = (rank + size - 1) % size, flag = 0;
@@ -281,6 +315,7 @@ int main(int argc, char **argv) {
     between_fences();
     attributes();
     counters();
+    all_and_one();
     between_neighbours();
     derived();
     long_ones();

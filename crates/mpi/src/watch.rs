@@ -403,7 +403,8 @@ impl<C: Carrier, M: Memory> State<C, M> {
             }
             let name = communicators(context)?.0;
             let who = listed(&holders);
-            let told = format!("; {who} has its lock in {name}, for which rank {waiting} waits");
+            let have = if holders.len() == 1 { "has" } else { "have" };
+            let told = format!("; {who} {have} its lock in {name}, for which rank {waiting} waits");
             wait.what.push_str(&told);
             let me = self.endpoint.me();
             wait.on.extend(holders.into_iter().filter(|holder| *holder != me));

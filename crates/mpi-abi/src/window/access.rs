@@ -103,6 +103,20 @@ fn operands(op: MPI_Op, from: impl FnOnce() -> Result<Elements>) -> Result<(Pred
     }
 }
 
+/// The same where nothing is read: there an operation has to do something.
+fn operands_alone(
+    op: MPI_Op,
+    from: impl FnOnce() -> Result<Elements>,
+) -> Result<(Predefined, Elements)> {
+    match operands(op, from)? {
+        (Predefined::NoOp, _) => {
+            let what = "MPI_NO_OP is for calls that read what was there before";
+            Err(Error::new(Class::Op, what))
+        }
+        operands => Ok(operands),
+    }
+}
+
 /// One element of a predefined datatype.
 fn one(rank: c_int, displacement: MPI_Aint, datatype: MPI_Datatype) -> Result<There> {
     let there = there(rank, displacement, 1, datatype)?;
@@ -160,7 +174,7 @@ both! {
         target_number: N, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win,
     ) on win {
         let there = there(rank, disp, target_number, target_datatype)?;
-        let from = operands(op, || elements(origin.0, number, datatype))?;
+        let from = operands_alone(op, || elements(origin.0, number, datatype))?;
         accumulate(win, &there, from, None, false)?;
         Ok(())
     }
@@ -172,7 +186,7 @@ both! {
         request: Out<MPI_Request>,
     ) on win {
         let there = there(rank, disp, target_number, target_datatype)?;
-        let from = operands(op, || elements(origin.0, number, datatype))?;
+        let from = operands_alone(op, || elements(origin.0, number, datatype))?;
         let active = accumulate(win, &there, from, None, false)?;
         request.set(request::insert(win, Some(active), None))
     }

@@ -58,6 +58,18 @@ fn finish_and_serve(win: &Win, asked: Vec<Access>) -> Result<()> {
     win.done_here()
 }
 
+/// Waits for a lock, if one is wanted.
+fn lock(win: &Win, target: u32, (is_exclusive, is_wanted): (bool, bool)) -> Result<()> {
+    if is_wanted && is_taken_soon(win, target, is_exclusive)? {
+        return Ok(());
+    }
+    let mut state = world()?.process.state();
+    let (inner, endpoint) = state.window(win.context())?;
+    let asked = inner.lock(endpoint, target, (is_exclusive, is_wanted))?;
+    drop(state);
+    finish(asked.into_iter().collect())
+}
+
 /// How often a lock that lies here is looked at: some times as long as it takes to ask for it.
 const LOOKS: u32 = 50;
 
@@ -151,26 +163,31 @@ export! {
         };
         let win = window(win)?;
         let Some(target) = win.target(rank)? else { return Ok(()) };
-        let is_wanted = assert & MPI_MODE_NOCHECK == 0;
-        if is_wanted && is_taken_soon(&win, target, is_exclusive)? {
-            return Ok(());
-        }
-        let mut state = world()?.process.state();
-        let (inner, endpoint) = state.window(win.context())?;
-        let asked = inner.lock(endpoint, target, (is_exclusive, is_wanted))?;
-        drop(state);
-        finish(asked.into_iter().collect())
+        lock(&win, target, (is_exclusive, assert & MPI_MODE_NOCHECK == 0))
     }
 
     /// Waits until the memory of all is this rank's to use, with others.
     fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) on win {
         asserted(assert, MPI_MODE_NOCHECK)?;
         let win = window(win)?;
-        let mut state = world()?.process.state();
-        let (inner, endpoint) = state.window(win.context())?;
-        let asked = inner.lock_all(endpoint, assert & MPI_MODE_NOCHECK == 0)?;
-        drop(state);
-        finish(asked)
+        let process = &world()?.process;
+        process.state().windows.get(win.context())?.may_lock_all()?;
+        for target in 0..win.inner.size() {
+            let locked = lock(&win, target, (false, assert & MPI_MODE_NOCHECK == 0));
+            if let Err(error) = locked {
+                for before in 0..target {
+                    let mut state = process.state();
+                    let (inner, endpoint) = state.window(win.context())?;
+                    let asked = inner.unlock(endpoint, before);
+                    drop(state);
+                    // What is told is the first that went wrong.
+                    let _ = asked.and_then(finish);
+                }
+                return Err(error);
+            }
+        }
+        process.state().windows.get(win.context())?.epochs().all_are_locked();
+        Ok(())
     }
 
     /// Ends the use of a rank's memory.

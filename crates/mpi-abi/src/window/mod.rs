@@ -60,6 +60,9 @@ unsafe impl Sync for Win {}
 /// After how many things that were done at once a rank lets others go on.
 const ROW: u32 = 64;
 
+/// The same in the coscheduled mode, where it waits for all others then.
+const ROW_COSCHEDULED: u32 = 1024;
+
 static WINDOWS: Table<Win> = Table::new(Class::Win, "a window");
 
 /// The window of a handle.
@@ -92,10 +95,8 @@ impl Win {
     fn done_here(&self) -> Result<()> {
         let times = self.accesses.load(Ordering::Relaxed).wrapping_add(1);
         self.accesses.store(times, Ordering::Relaxed);
-        if times.is_multiple_of(ROW) && !world()?.is_watched {
-            epoch::let_others()?;
-        }
-        Ok(())
+        let row = if world()?.is_watched { ROW_COSCHEDULED } else { ROW };
+        if times.is_multiple_of(row) { epoch::let_others() } else { Ok(()) }
     }
 
     /// The rank of the window that a call names; none for `MPI_PROC_NULL`.

@@ -71,6 +71,11 @@ impl Epochs {
         Err(wrong(format!("an epoch is under way: {what} comes first")))
     }
 
+    /// All ranks are locked now.
+    pub fn all_are_locked(&mut self) {
+        self.is_all_locked = true;
+    }
+
     /// After a fence: whether accesses may follow.
     pub fn fence(&mut self, may_follow: bool) {
         self.is_fenced = may_follow;
@@ -140,23 +145,13 @@ impl<M: Memory> Window<M> {
         Ok(if lock.lets_past() { Try::Busy } else { Try::Ask })
     }
 
-    /// Asks for a lock of all that others may have, too.
+    /// That all ranks may be locked, one after the other in the order of ranks: who asked for all
+    /// at once could have one for which others wait, and wait behind one that waits for those.
     ///
     /// # Errors
     /// As [`Window::lock`].
-    pub fn lock_all<C: Carrier>(
-        &mut self,
-        endpoint: &mut Endpoint<C, Typed<M>>,
-        is_wanted: bool,
-    ) -> Result<Vec<Access>> {
-        let all = 0..self.group.size();
-        all.clone().try_for_each(|target| self.epochs.may_lock(target))?;
-        let mut asked = Vec::new();
-        for target in all {
-            asked.extend(self.lock(endpoint, target, (false, is_wanted))?);
-        }
-        self.epochs.is_all_locked = true;
-        Ok(asked)
+    pub fn may_lock_all(&self) -> Result<()> {
+        (0..self.group.size()).try_for_each(|target| self.epochs.may_lock(target))
     }
 
     /// Gives a lock back; all is done when what is returned has ended.
@@ -175,7 +170,7 @@ impl<M: Memory> Window<M> {
         self.give_back(endpoint, target)
     }
 
-    /// Gives back what [`Window::lock_all`] got.
+    /// Gives all locks back.
     ///
     /// # Errors
     /// As [`Window::unlock`].
@@ -206,11 +201,13 @@ impl<M: Memory> Window<M> {
             return self.flush(endpoint, Some(target));
         }
         if let Some(lock) = self.locks.get(&target).filter(|_| !self.is_asked(target)) {
-            // The owner's answer says that it knows: this rank may not be in a call again for long.
-            let owner = self.group.world(target);
-            let is_told = lock.give(self.rank) && endpoint.carrier().is_gone(owner).is_none();
-            let told = is_told.then(|| self.signal(endpoint, target, Kind::Freed));
-            return Ok(told.transpose()?.into_iter().collect());
+            // Nobody waits for the owner to hear it: it looks itself when it is in a call.
+            if lock.give(self.rank)
+                && endpoint.carrier().is_gone(self.group.world(target)).is_none()
+            {
+                self.tell(endpoint, target, Head::new(Kind::Freed, 0).alone())?;
+            }
+            return Ok(Vec::new());
         }
         self.unflushed.remove(&target);
         Ok(vec![self.signal(endpoint, target, Kind::Unlock)?])

@@ -96,7 +96,7 @@ pub struct Window<M: Memory> {
     inbox: VecDeque<(u32, Ticket, Typed<M>)>,
     last: u64,
     asked: Asked<M>,
-    failed: BTreeMap<u64, Class>,
+    failed: BTreeMap<u64, Error>,
     /// In which epoch of the coscheduled mode an access has ended that somebody will ask after.
     ended: BTreeMap<u64, u32>,
     /// Targets that were asked something since their last flush.
@@ -503,13 +503,7 @@ impl<M: Memory> Window<M> {
             return Some(Err(failure.into()));
         }
         self.ended.remove(&access.number);
-        Some(match self.failed.remove(&access.number) {
-            None => Ok(()),
-            Some(class) => {
-                let what = "an access to the memory of another rank failed there";
-                Err(Error::new(class, format!("{what}: {}", class.meaning())))
-            }
-        })
+        Some(self.failed.remove(&access.number).map_or(Ok(()), Err))
     }
 
     /// Whether something has ended; it stays to be polled.
@@ -540,14 +534,13 @@ impl<M: Memory> Window<M> {
                 let granted = self.own.look_after_lock();
                 moved |= !granted.is_empty();
                 self.answer(endpoint, granted)?;
-                if moved || !self.misses_holder(endpoint) {
-                    return Ok(moved);
-                }
+                let missing = if moved { None } else { self.missing_holder(endpoint) };
+                let Some(missing) = missing else { return Ok(moved) };
                 // The last that it has sent may be that it gives the lock back.
                 if endpoint.progress()? {
                     continue;
                 }
-                let refused = self.own.refuse();
+                let refused = self.own.refuse(missing);
                 self.answer(endpoint, refused)?;
                 return Ok(true);
             };
@@ -619,11 +612,10 @@ impl<M: Memory> Window<M> {
         self.answer(endpoint, answers)
     }
 
-    /// Whether somebody waits for a lock that a rank has which is gone.
-    fn misses_holder<C: Carrier>(&self, endpoint: &mut Endpoint<C, Typed<M>>) -> bool {
-        let mut holders =
-            self.own.locks.waited_for().into_iter().map(|holder| self.group.world(holder));
-        holders.any(|holder| endpoint.carrier().is_gone(holder).is_some())
+    /// A rank that is gone and has a lock for which somebody waits.
+    fn missing_holder<C: Carrier>(&self, endpoint: &mut Endpoint<C, Typed<M>>) -> Option<u32> {
+        let mut is_gone = |holder| endpoint.carrier().is_gone(self.group.world(holder)).is_some();
+        self.own.locks.waited_for().into_iter().find(|holder| is_gone(*holder))
     }
 
     fn answer<C: Carrier>(
@@ -649,7 +641,17 @@ impl<M: Memory> Window<M> {
         let class = Class::of_number(head.code.into());
         match (class, pending.into) {
             (Some(class), _) if pending.is_awaited => {
-                self.failed.insert(head.number, class);
+                let holder = u32::try_from(head.at).ok().and_then(|at| at.checked_sub(1));
+                let what = match holder.filter(|holder| *holder < self.group.size()) {
+                    Some(holder) => {
+                        format!("rank {}, which has the lock, is gone", self.group.world(holder))
+                    }
+                    None => {
+                        let what = "an access to the memory of another rank failed there";
+                        format!("{what}: {}", class.meaning())
+                    }
+                };
+                self.failed.insert(head.number, Error::new(class, what));
             }
             (None, Some(mut into)) if data.len() <= into.size() => into.write(0, data),
             _ => {}

@@ -65,10 +65,9 @@ impl<M: Memory> Target<M> {
                 self.locks.ask(Waiting { origin, number, is_exclusive });
                 return self.grant();
             }
-            Kind::Unlock | Kind::Freed => {
-                if head.kind == Kind::Unlock {
-                    self.locks.lock.give(origin);
-                }
+            Kind::Freed => return self.grant(),
+            Kind::Unlock => {
+                self.locks.lock.give(origin);
                 let mut answers = vec![(origin, answer(number, self.fault(origin)).alone())];
                 answers.extend(self.grant());
                 return answers;
@@ -88,10 +87,11 @@ impl<M: Memory> Target<M> {
     }
 
     /// Tells those who wait for a lock that who has it will never give it back.
-    pub fn refuse(&mut self) -> Vec<Answer<M>> {
+    pub fn refuse(&mut self, holder: u32) -> Vec<Answer<M>> {
         let code = Class::ProcAborted.number() as u16;
+        let refusal = |number| Head { at: i64::from(holder) + 1, ..answer(number, code) };
         let waiting = self.locks.give_up().into_iter();
-        waiting.map(|it| (it.origin, answer(it.number, code).alone())).collect()
+        waiting.map(|it| (it.origin, refusal(it.number).alone())).collect()
     }
 
     /// Gives the lock to those it has to go to, if whoever had it has not said that it is free.
