@@ -67,7 +67,57 @@ fn lock(win: &Win, target: u32, (is_exclusive, is_wanted): (bool, bool)) -> Resu
     let (inner, endpoint) = state.window(win.context())?;
     let asked = inner.lock(endpoint, target, (is_exclusive, is_wanted))?;
     drop(state);
-    finish(asked.into_iter().collect())
+    // A lock that is not to be had is none that is kept.
+    finish(asked.into_iter().collect()).inspect_err(|_| drop(unlock(win, target)))
+}
+
+/// Waits for the locks of all.
+///
+/// All are asked at once: who has one may compute for long, and give no other meanwhile. But while
+/// a rank waits for one it has only those before it. Else it could have one for which others wait,
+/// and wait itself behind somebody who waits for those.
+fn lock_all(win: &Win) -> Result<()> {
+    let process = &world()?.process;
+    let mut next = 0;
+    while next < win.inner.size() {
+        let mut asked = Vec::new();
+        for target in next..win.inner.size() {
+            let mut state = process.state();
+            let (inner, endpoint) = state.window(win.context())?;
+            asked.push(match inner.try_lock(target, false)? {
+                Try::Ask => Err(inner.ask_at_once(endpoint, target)?),
+                tried => Ok(tried == Try::Taken),
+            });
+        }
+        let mut busy = None;
+        for (target, asked) in (next..).zip(asked) {
+            let is_taken = match asked {
+                Ok(is_taken) => is_taken,
+                Err(access) => {
+                    let ended = finish(vec![access]);
+                    process.state().windows.get(win.context())?.was_taken(target, ended)?
+                }
+            };
+            match (is_taken, busy) {
+                (true, None) => {}
+                (true, Some(_)) => unlock(win, target)?,
+                (false, _) => busy = busy.or(Some(target)),
+            }
+        }
+        let Some(first) = busy else { return Ok(()) };
+        lock(win, first, (false, true))?;
+        next = first + 1;
+    }
+    Ok(())
+}
+
+/// Gives a lock back, when all that was asked for has ended.
+fn unlock(win: &Win, target: u32) -> Result<()> {
+    let mut state = world()?.process.state();
+    let (inner, endpoint) = state.window(win.context())?;
+    let asked = inner.unlock(endpoint, target)?;
+    drop(state);
+    finish_and_serve(win, asked)
 }
 
 /// How often a lock that lies here is looked at: some times as long as it takes to ask for it.
@@ -170,23 +220,16 @@ export! {
     fn MPI_Win_lock_all(assert: c_int, win: MPI_Win) on win {
         asserted(assert, MPI_MODE_NOCHECK)?;
         let win = window(win)?;
-        let process = &world()?.process;
-        process.state().windows.get(win.context())?.may_lock_all()?;
-        for target in 0..win.inner.size() {
-            let locked = lock(&win, target, (false, assert & MPI_MODE_NOCHECK == 0));
-            if let Err(error) = locked {
-                for before in 0..target {
-                    let mut state = process.state();
-                    let (inner, endpoint) = state.window(win.context())?;
-                    let asked = inner.unlock(endpoint, before);
-                    drop(state);
-                    // What is told is the first that went wrong.
-                    let _ = asked.and_then(finish);
-                }
-                return Err(error);
-            }
-        }
-        process.state().windows.get(win.context())?.epochs().all_are_locked();
+        world()?.process.state().windows.get(win.context())?.may_lock_all()?;
+        let is_wanted = assert & MPI_MODE_NOCHECK == 0;
+        let all = 0..win.inner.size();
+        let done = match is_wanted {
+            true => lock_all(&win),
+            false => all.clone().try_for_each(|target| lock(&win, target, (false, false))),
+        };
+        // Those that are not locked say so.
+        done.inspect_err(|_| all.for_each(|target| drop(unlock(&win, target))))?;
+        world()?.process.state().windows.get(win.context())?.epochs().all_are_locked();
         Ok(())
     }
 
@@ -194,11 +237,7 @@ export! {
     fn MPI_Win_unlock(rank: c_int, win: MPI_Win) on win {
         let win = window(win)?;
         let Some(target) = win.target(rank)? else { return Ok(()) };
-        let mut state = world()?.process.state();
-        let (inner, endpoint) = state.window(win.context())?;
-        let asked = inner.unlock(endpoint, target)?;
-        drop(state);
-        finish_and_serve(&win, asked)
+        unlock(&win, target)
     }
 
     /// Ends the use of the memory of all.

@@ -1,6 +1,7 @@
 //! Epochs: when a rank may use the memory of others, and which calls may follow which (MPI-5.0,
 //! section 12.5).
 
+use super::target::BUSY;
 use super::wire::{Head, Kind};
 use super::{Access, Window};
 use crate::buffer::{Memory, Typed};
@@ -145,13 +146,39 @@ impl<M: Memory> Window<M> {
         Ok(if lock.lets_past() { Try::Busy } else { Try::Ask })
     }
 
-    /// That all ranks may be locked, one after the other in the order of ranks: who asked for all
-    /// at once could have one for which others wait, and wait behind one that waits for those.
+    /// That all ranks may be locked.
     ///
     /// # Errors
     /// As [`Window::lock`].
     pub fn may_lock_all(&self) -> Result<()> {
         (0..self.group.size()).try_for_each(|target| self.epochs.may_lock(target))
+    }
+
+    /// Asks for a lock that others may have, too, if that is to be had at once: whether it is says
+    /// [`Window::was_taken`] of how what is returned has ended.
+    ///
+    /// # Errors
+    /// As [`Window::lock`].
+    pub fn ask_at_once<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: u32,
+    ) -> Result<Access> {
+        self.epochs.may_lock(target)?;
+        self.signal(endpoint, target, Kind::Try)
+    }
+
+    /// Whether this rank has a lock that it has asked for so.
+    ///
+    /// # Errors
+    /// What else went wrong.
+    pub fn was_taken(&mut self, target: u32, ended: Result<()>) -> Result<bool> {
+        match ended {
+            Ok(()) => self.epochs.lock(target, true),
+            Err(error) if error.class == BUSY => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        Ok(true)
     }
 
     /// Gives a lock back; all is done when what is returned has ended.

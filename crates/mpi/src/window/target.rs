@@ -25,6 +25,9 @@ impl<M> Region<M> {
     }
 }
 
+/// What is answered where a lock is not to be had at once.
+pub(super) const BUSY: Class = Class::Pending;
+
 /// An answer: to whom, and the message.
 pub(super) type Answer<M> = (u32, Typed<M>);
 
@@ -64,6 +67,11 @@ impl<M: Memory> Target<M> {
                 let is_exclusive = head.kind == Kind::Exclude;
                 self.locks.ask(Waiting { origin, number, is_exclusive });
                 return self.grant();
+            }
+            Kind::Try => {
+                let is_taken = self.locks.lock.take(origin, false, false);
+                let code = if is_taken { 0 } else { BUSY.number() as u16 };
+                return vec![(origin, answer(number, code).alone())];
             }
             Kind::Freed => return self.grant(),
             Kind::Unlock => {

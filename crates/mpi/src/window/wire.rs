@@ -31,10 +31,12 @@ pub(super) enum Kind {
     Answer = 11,
     /// A lock was given back where all see it, and somebody waits for it.
     Freed = 12,
+    /// Asks for a lock that others may have, too, if it is to be had at once.
+    Try = 13,
 }
 
 impl Kind {
-    const ALL: [Kind; 12] = [
+    const ALL: [Kind; 13] = [
         Kind::Put,
         Kind::Get,
         Kind::Accumulate,
@@ -47,6 +49,7 @@ impl Kind {
         Kind::Complete,
         Kind::Answer,
         Kind::Freed,
+        Kind::Try,
     ];
 }
 
@@ -186,7 +189,7 @@ mod tests {
         assert!(Head::decode(&flush).is_some());
         assert_eq!(Head::decode(&flush[..31]), None);
         assert_eq!(Head::decode(&[&[0], &flush[1..]].concat()), None);
-        assert_eq!(Head::decode(&[&[13], &flush[1..]].concat()), None);
+        assert_eq!(Head::decode(&[&[14], &flush[1..]].concat()), None);
         // More runs than there are bytes.
         for runs in [1, u64::MAX, 1 << 60] {
             let bytes = [&flush[..24], &runs.to_le_bytes(), &[0; 15]].concat();
