@@ -34,27 +34,19 @@ pub struct Place {
     own: Option<Arc<Scratch>>,
 }
 
-/// Memory of ours.
-struct Scratch {
-    start: *mut u8,
-    layout: Layout,
-}
+/// Memory of ours, which is spare when nobody uses it any more.
+struct Scratch(Block);
 
 // SAFETY: memory belongs to the process, not to a thread. That nobody else uses a buffer while an
 // operation does is what the standard demands of programs (MPI-5.0, section 3.7.2).
 unsafe impl Send for Place {}
 // SAFETY: as above.
 unsafe impl Sync for Place {}
-// SAFETY: as above.
-unsafe impl Send for Scratch {}
-// SAFETY: as above.
-unsafe impl Sync for Scratch {}
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let block = Block { start: self.start, layout: self.layout };
-        if self.layout.size() < LONG || !SPARE.lock().keeps(block) {
-            block.free();
+        if self.0.layout.size() < LONG || !SPARE.lock().keeps(self.0) {
+            self.0.free();
         }
     }
 }
@@ -66,8 +58,10 @@ struct Block {
     layout: Layout,
 }
 
-// SAFETY: as of `Scratch`, which it becomes again.
+// SAFETY: as of `Place`, whose memory it is.
 unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
 
 impl Block {
     /// Zeros.
@@ -208,9 +202,9 @@ fn allocated(length: usize, is_zero: bool) -> Place {
     let layout = layout.expect("a datatype's extent was looked at before");
     let spare = if layout.size() < LONG { None } else { SPARE.lock().take(layout) };
     let is_dirty = is_zero && spare.is_some();
-    let Block { start, layout } = spare.unwrap_or_else(|| Block::new(layout));
-    let address = start.wrapping_add(start.align_offset(ALIGNMENT));
-    let mut place = Place { address, own: Some(Arc::new(Scratch { start, layout })) };
+    let block = spare.unwrap_or_else(|| Block::new(layout));
+    let address = block.start.wrapping_add(block.start.align_offset(ALIGNMENT));
+    let mut place = Place { address, own: Some(Arc::new(Scratch(block))) };
     if is_dirty {
         place.bytes_mut(0, length).fill(0);
     }
