@@ -158,6 +158,13 @@ fn who_only_asks_and_never_waits_gets_its_messages() {
 }
 
 #[test]
+fn locks_of_a_rank_that_calls_nothing_go_around_among_the_others_of_its_node() {
+    let mpi = Mpi::installed();
+    let cluster = Cluster::up("t0300unattended", 1);
+    assert_eq!(ran(&cluster, "1", "5", &[&mpi.program("unattended")]), "ok 5\n");
+}
+
+#[test]
 fn ranks_that_are_alone_on_each_of_many_nodes_get_on_whatever_is_under_way() {
     let mpi = Mpi::installed();
     let program = mpi.program("many");
@@ -242,6 +249,7 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
         ("leave-probe", 58, "MPI_Probe failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-barrier", 58, "MPI_Barrier failed: MPI_ERR_PROC_ABORTED: rank 1 is gone"),
         ("leave-locked", 58, "MPI_ERR_PROC_ABORTED: rank 1, which has the lock, is gone"),
+        ("leave-locked-near", 58, "MPI_ERR_PROC_ABORTED: rank 1, which has the lock, is gone"),
         (
             "count",
             15,
@@ -365,6 +373,8 @@ fn a_deadlock_is_told_that_is_about_locks_or_partitions_or_what_a_rank_can_only_
     let told = [
         ("locks", "rank 4: MPI_Win_lock waits for the lock of rank 0 in table; rank 4 has its"),
         ("unlocked", "rank 0 has its lock in table, for which rank 1 waits"),
+        ("locks-near", "rank 1: MPI_Win_lock waits for the lock of rank 2 in table"),
+        ("unlocked-near", "rank 1: MPI_Win_lock waits for the lock of rank 2 in table"),
         ("partitions", "rank 0: MPI_Wait waits for rank 1 to send partitions with tag 4 in halo"),
         ("unready", "rank 0: MPI_Wait waits for partition 1 to be ready, which no thread is left"),
         ("own", "rank 0: MPI_Wait waits for a request of the program's own, which no thread is"),
@@ -386,7 +396,7 @@ fn who_only_waits_for_long_is_not_taken_for_a_deadlock() {
         assert!(done.code == 58 && done.err.contains(&says), "{how}: {}", done.err);
     }
     let slow = ["slow", "thread-slow", "thread-slow-probe", "slow-post", "slow-lock", "slow-own"];
-    for how in slow.into_iter().chain(["uneven"]) {
+    for how in slow.into_iter().chain(["slow-lock-near", "uneven"]) {
         assert_eq!(ran(&cluster, "3", "5", &[&program, how]), "ok 5\n");
     }
 }

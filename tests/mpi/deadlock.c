@@ -36,13 +36,18 @@ static void begin_with_thread(int *argc, char ***argv) {
 
 /* Each rank has the lock of its own memory and wants the next one's; or rank 2's memory is locked
    by rank 0, rank 1 waits for that, and rank 2 for a message from there. Rank 0 gives the lock back
-   late, or never: it waits for rank 1, too. */
+   late, or never: it waits for rank 1, too. Near locks lie where ranks of a node reach them. */
 static void locks(const char *how, MPI_Comm comm) {
     MPI_Win window;
-    int is_late = strcmp(how, "slow-lock") == 0;
-    MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    int is_late = strncmp(how, "slow", 4) == 0;
+    if (strstr(how, "near")) {
+        void *memory;
+        MPI_Win_allocate(sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    } else {
+        MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    }
     MPI_Win_set_name(window, "table");
-    if (strcmp(how, "locks") == 0) {
+    if (strncmp(how, "locks", 5) == 0) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, window);
         MPI_Barrier(comm);
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, (rank + 1) % size, 0, window);

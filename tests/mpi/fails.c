@@ -25,14 +25,19 @@ int main(int argc, char **argv) {
             MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_TRUNCATE);
         }
         if (strcmp(how, "truncate") == 0) MPI_Send(values, 4, MPI_INT, 0, 0, MPI_COMM_WORLD);
-        if (strncmp(how, "leave", 5) == 0 && strcmp(how, "leave-locked") != 0) exit(0);
+        if (strncmp(how, "leave", 5) == 0 && strncmp(how, "leave-locked", 12) != 0) exit(0);
     }
     if (strcmp(how, "leave-send") == 0) MPI_Ssend(values, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
     if (strcmp(how, "leave-probe") == 0) MPI_Probe(1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (strcmp(how, "leave-barrier") == 0) MPI_Barrier(MPI_COMM_WORLD);
-    if (strcmp(how, "leave-locked") == 0) {
+    if (strncmp(how, "leave-locked", 12) == 0) {
         MPI_Win window;
-        MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+        void *memory;
+        if (strcmp(how, "leave-locked-near") == 0) {
+            MPI_Win_allocate(sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+        } else {
+            MPI_Win_create(values, sizeof values, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+        }
         if (rank == 1) MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
         MPI_Barrier(MPI_COMM_WORLD);
         if (rank == 1) exit(0);

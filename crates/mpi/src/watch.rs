@@ -74,6 +74,8 @@ pub enum Waits {
     Completes(u64),
     /// For what was asked of ranks about a window: where that are locks, for those.
     Locks(u64),
+    /// For the lock of that rank of a window, which lies here.
+    Lock(u64, u32),
     /// For messages, and for what was asked of ranks about windows.
     Accesses,
     /// For messages, and for partitions.
@@ -139,6 +141,11 @@ impl Patience {
             self.next = Some(endpoint.carrier().now() + apart(endpoint.me(), 0));
         }
     }
+}
+
+/// What goes with them in a sentence.
+fn has(ranks: &[u32]) -> &'static str {
+    if ranks.len() == 1 { "has" } else { "have" }
 }
 
 /// Ranks in words.
@@ -332,6 +339,9 @@ impl<C: Carrier, M: Memory> State<C, M> {
                 self.wait_on(on, besides(), "MPI_Win_complete", &communicator)
             }
             Waits::Locks(context) => self.wait_for_locks(context, besides(), &communicator),
+            Waits::Lock(context, target) => {
+                self.wait_for_lock((context, target), besides(), &communicator)
+            }
             // Whether a thread that is in no call comes to the end of it nobody can tell, whatever
             // the program has said of its threads.
             Waits::Round(_) | Waits::Own
@@ -393,6 +403,30 @@ impl<C: Carrier, M: Memory> State<C, M> {
         Some(wait)
     }
 
+    /// What this rank waits on that waits for a lock where that lies: who has it may give it to any
+    /// other rank that has it there, and say nothing of that here.
+    fn wait_for_lock(
+        &mut self,
+        (context, target): (u64, u32),
+        besides: Besides,
+        communicators: Communicators<'_>,
+    ) -> Option<Wait> {
+        let window = self.windows.get(context).ok()?;
+        let (holders, near) = window.neighbours_of_lock(target);
+        let rank = window.world(target);
+        // It is to be had by now.
+        if holders.is_empty() {
+            return None;
+        }
+        let (name, call) = (communicators(context)?.0, self.watch.outside.as_ref()?.call());
+        let (who, have) = (listed(&holders), has(&holders));
+        let what =
+            format!("{call} waits for the lock of rank {rank} in {name}, which {who} {have}");
+        let mut wait = self.endpoint.waits_on(near, besides, what, communicators)?;
+        wait.needs.clear();
+        Some(wait)
+    }
+
     /// A wait of this rank, during which it gives a lock to who waits for it as soon as others give
     /// it back: so these, too, can have it send something.
     fn with_holders(&self, mut wait: Wait, communicators: Communicators<'_>) -> Option<Wait> {
@@ -402,8 +436,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
                 return None;
             }
             let name = communicators(context)?.0;
-            let who = listed(&holders);
-            let have = if holders.len() == 1 { "has" } else { "have" };
+            let (who, have) = (listed(&holders), has(&holders));
             let told = format!("; {who} {have} its lock in {name}, for which rank {waiting} waits");
             wait.what.push_str(&told);
             let me = self.endpoint.me();

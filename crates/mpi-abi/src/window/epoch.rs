@@ -60,15 +60,41 @@ fn finish_and_serve(win: &Win, asked: Vec<Access>) -> Result<()> {
 
 /// Waits for a lock, if one is wanted.
 fn lock(win: &Win, target: u32, (is_exclusive, is_wanted): (bool, bool)) -> Result<()> {
-    if is_wanted && is_taken_soon(win, target, is_exclusive)? {
-        return Ok(());
+    let tried = if is_wanted { take_soon(win, target, is_exclusive)? } else { Try::Ask };
+    match tried {
+        Try::Taken => Ok(()),
+        Try::Busy => wait_here(win, target, is_exclusive),
+        Try::Ask => ask(win, target, (is_exclusive, is_wanted)),
     }
+}
+
+/// A lock that is not to be had is none that is kept.
+fn had(win: &Win, target: u32, waited: Result<()>) -> Result<()> {
+    waited.inspect_err(|_| drop(unlock(win, target)))
+}
+
+/// Asks the owner for a lock, if one is wanted.
+fn ask(win: &Win, target: u32, how: (bool, bool)) -> Result<()> {
     let mut state = world()?.process.state();
     let (inner, endpoint) = state.window(win.context())?;
-    let asked = inner.lock(endpoint, target, (is_exclusive, is_wanted))?;
+    let asked = inner.lock(endpoint, target, how)?;
     drop(state);
-    // A lock that is not to be had is none that is kept.
-    finish(asked.into_iter().collect()).inspect_err(|_| drop(unlock(win, target)))
+    had(win, target, finish(asked.into_iter().collect()))
+}
+
+/// Waits for a lock where it lies.
+fn wait_here(win: &Win, target: u32, is_exclusive: bool) -> Result<()> {
+    let (process, context) = (&world()?.process, win.context());
+    process.state().windows.get(context)?.wait_for_lock(target)?;
+    let waited = process.wait(Waits::Lock(context, target), |state| {
+        let (inner, endpoint) = state.window(context)?;
+        if inner.has_lock(endpoint, target, is_exclusive)? {
+            return Ok(Some(()));
+        }
+        state.ask_window(context, |inner, is_gone| inner.may_wait_for_lock(target, is_gone))?;
+        Ok(None)
+    });
+    had(win, target, waited)
 }
 
 /// Waits for the locks of all.
@@ -84,7 +110,7 @@ fn lock_all(win: &Win) -> Result<()> {
         for target in next..win.inner.size() {
             let mut state = process.state();
             let (inner, endpoint) = state.window(win.context())?;
-            asked.push(match inner.try_lock(target, false)? {
+            asked.push(match inner.try_lock(endpoint, target, false)? {
                 Try::Ask => Err(inner.ask_at_once(endpoint, target)?),
                 tried => Ok(tried == Try::Taken),
             });
@@ -120,22 +146,22 @@ fn unlock(win: &Win, target: u32) -> Result<()> {
     finish_and_serve(win, asked)
 }
 
-/// How often a lock that lies here is looked at: some times as long as it takes to ask for it.
+/// How often a lock that lies here is looked at: some times as long as it takes to tell of it.
 const LOOKS: u32 = 50;
 
 /// Between so many looks all else is progressed: who has the lock may wait for that.
 const LOOKS_ALONE: u32 = 16;
 
-/// Whether a rank takes a lock by itself within a moment. Who has one mostly gives it back before
-/// another could ask for it.
-fn is_taken_soon(win: &Win, target: u32, is_exclusive: bool) -> Result<bool> {
+/// Takes a lock that lies here, if that is to be had within a moment. Who has one mostly gives it
+/// back before another could be told of it.
+fn take_soon(win: &Win, target: u32, is_exclusive: bool) -> Result<Try> {
     let process = &world()?.process;
     for look in 1..=LOOKS {
         let mut state = process.state();
         let (inner, endpoint) = state.window(win.context())?;
-        match inner.try_lock(target, is_exclusive)? {
+        match inner.try_lock(endpoint, target, is_exclusive)? {
             Try::Busy => {}
-            tried => return Ok(tried == Try::Taken),
+            tried => return Ok(tried),
         }
         let is_crowded = endpoint.carrier().is_crowded();
         if look.is_multiple_of(LOOKS_ALONE) {
@@ -148,7 +174,7 @@ fn is_taken_soon(win: &Win, target: u32, is_exclusive: bool) -> Result<bool> {
             std::hint::spin_loop();
         }
     }
-    Ok(false)
+    Ok(Try::Busy)
 }
 
 /// Lets others go on: a program that calls what does nothing in a loop waits for what they do. In

@@ -1,9 +1,10 @@
 //! Epochs: when a rank may use the memory of others, and which calls may follow which (MPI-5.0,
 //! section 12.5).
 
+use super::lock::Lock;
 use super::target::BUSY;
 use super::wire::{Head, Kind};
-use super::{Access, Window};
+use super::{Access, Window, never_given};
 use crate::buffer::{Memory, Typed};
 use crate::error::{Class, Error, Result};
 use muster_message::{Carrier, Endpoint, Failure};
@@ -105,14 +106,15 @@ impl Epochs {
 pub enum Try {
     /// This rank has it.
     Taken,
-    /// Others have it.
+    /// Others have it, or get it before.
     Busy,
-    /// Its owner has to be asked: it lies elsewhere, or nobody is let past those who wait.
+    /// Its owner has to be asked: it lies elsewhere.
     Ask,
 }
 
 impl<M: Memory> Window<M> {
-    /// Asks for a lock, if one is wanted; it is had when what is returned has ended.
+    /// Asks for a lock that lies elsewhere, if one is wanted; it is had when what is returned has
+    /// ended.
     ///
     /// # Errors
     /// [`Class::RmaSync`]; that the target is gone.
@@ -124,9 +126,6 @@ impl<M: Memory> Window<M> {
     ) -> Result<Option<Access>> {
         self.epochs.may_lock(target)?;
         let kind = if is_exclusive { Kind::Exclude } else { Kind::Share };
-        if is_wanted && self.try_lock(target, is_exclusive)? == Try::Taken {
-            return Ok(None);
-        }
         let asked = is_wanted.then(|| self.signal(endpoint, target, kind)).transpose()?;
         self.epochs.lock(target, is_wanted);
         Ok(asked)
@@ -135,15 +134,99 @@ impl<M: Memory> Window<M> {
     /// Takes a lock if that lies here and is to be had at once.
     ///
     /// # Errors
-    /// [`Class::RmaSync`].
-    pub fn try_lock(&mut self, target: u32, is_exclusive: bool) -> Result<Try> {
+    /// [`Class::RmaSync`]; that nothing can be carried any more.
+    pub fn try_lock<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: u32,
+        is_exclusive: bool,
+    ) -> Result<Try> {
         self.epochs.may_lock(target)?;
         let Some(lock) = self.locks.get(&target) else { return Ok(Try::Ask) };
-        if lock.take(self.rank, is_exclusive, false) {
-            self.epochs.lock(target, true);
-            return Ok(Try::Taken);
+        if !lock.take(self.rank, is_exclusive, false) {
+            return Ok(Try::Busy);
         }
-        Ok(if lock.lets_past() { Try::Busy } else { Try::Ask })
+        self.epochs.lock(target, true);
+        self.wake_sharer(endpoint, target, is_exclusive)?;
+        Ok(Try::Taken)
+    }
+
+    /// Begins to wait for a lock that lies here: [`Window::has_lock`] says when this rank has it.
+    /// [`Window::unlock`] ends that, too.
+    ///
+    /// # Errors
+    /// [`Class::RmaSync`].
+    pub fn wait_for_lock(&mut self, target: u32) -> Result<()> {
+        self.epochs.may_lock(target)?;
+        self.epochs.lock(target, true);
+        Ok(())
+    }
+
+    /// Whether this rank has a lock for which it waits, now at the latest. Where it does not, who
+    /// gives it back sends something.
+    ///
+    /// # Errors
+    /// That nothing can be carried any more.
+    pub fn has_lock<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: u32,
+        is_exclusive: bool,
+    ) -> Result<bool> {
+        let has = self.locks.get(&target).is_none_or(|it| it.wait(self.rank, is_exclusive));
+        if has {
+            self.wake_sharer(endpoint, target, is_exclusive)?;
+        }
+        Ok(has)
+    }
+
+    /// That nobody has a lock that lies here who is gone; `is_gone` says whether a rank of the job
+    /// is.
+    ///
+    /// # Errors
+    /// [`Class::ProcAborted`].
+    pub fn may_wait_for_lock(
+        &self,
+        target: u32,
+        mut is_gone: impl FnMut(u32) -> Option<Failure>,
+    ) -> Result<()> {
+        let holders = self.locks.get(&target).map_or(Vec::new(), Lock::holders);
+        let mut holders = holders.into_iter().map(|rank| self.group.world(rank));
+        holders.find(|rank| is_gone(*rank).is_some()).map_or(Ok(()), |rank| Err(never_given(rank)))
+    }
+
+    /// A rank's number in the job.
+    pub(crate) fn world(&self, rank: u32) -> u32 {
+        self.group.world(rank)
+    }
+
+    /// Who has a lock that lies here, and who may give or take it, by their numbers in the job.
+    pub(crate) fn neighbours_of_lock(&self, target: u32) -> (Vec<u32>, Vec<u32>) {
+        let world = |rank: u32| self.group.world(rank);
+        let holders = self.locks.get(&target).map_or(Vec::new(), Lock::holders);
+        let near = self.locks.keys().map(|rank| world(*rank)).collect();
+        (holders.into_iter().map(world).collect(), near)
+    }
+
+    /// Where this rank shares a lock now, another may that waits for it.
+    fn wake_sharer<C: Carrier>(
+        &self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: u32,
+        is_exclusive: bool,
+    ) -> Result<()> {
+        let lock = self.locks.get(&target).filter(|_| !is_exclusive);
+        let next = lock.and_then(|lock| lock.wake_sharer(self.rank));
+        next.map_or(Ok(()), |next| self.freed(endpoint, next))
+    }
+
+    /// Tells one that waits for a lock, or has a queue of such, to look at it.
+    fn freed<C: Carrier>(&self, endpoint: &mut Endpoint<C, Typed<M>>, rank: u32) -> Result<()> {
+        match self.tell(endpoint, rank, Head::new(Kind::Freed, 0).alone()) {
+            // Others look themselves then.
+            Ok(()) | Err(Failure::Gone { .. }) => Ok(()),
+            Err(failure) => Err(failure.into()),
+        }
     }
 
     /// That all ranks may be locked.
@@ -228,12 +311,10 @@ impl<M: Memory> Window<M> {
             return self.flush(endpoint, Some(target));
         }
         if let Some(lock) = self.locks.get(&target).filter(|_| !self.is_asked(target)) {
+            let given = lock.give(self.rank);
             // Nobody waits for the owner to hear it: it looks itself when it is in a call.
-            if lock.give(self.rank)
-                && endpoint.carrier().is_gone(self.group.world(target)).is_none()
-            {
-                self.tell(endpoint, target, Head::new(Kind::Freed, 0).alone())?;
-            }
+            let tells = given.wakes.into_iter().chain(given.is_queued.then_some(target));
+            tells.into_iter().try_for_each(|rank| self.freed(endpoint, rank))?;
             return Ok(Vec::new());
         }
         self.unflushed.remove(&target);

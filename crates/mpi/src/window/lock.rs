@@ -1,16 +1,20 @@
 //! Locks of a rank's memory (MPI-5.0, section 12.5.3).
 //!
-//! A lock is a word, and a byte for each rank that says whether this shares it. Ranks that share
-//! memory have both at addresses of theirs: they take a lock by themselves, and give it back.
-//! Whoever does not get it soon asks the owner, as do those who are elsewhere, and the owner keeps
-//! a queue. Those who take it by themselves may overtake that only so many times, and whoever
-//! gives it back while somebody is there tells the owner: were nobody let past, each would have to
-//! queue up behind the one before as soon as somebody has, and wait for an owner that may be
-//! asleep.
+//! A lock is a word, and a byte for each rank. Ranks that share memory have both at addresses of
+//! theirs: they take a lock, wait for it and give it back by themselves, whatever its owner does
+//! meanwhile. Those who are elsewhere ask the owner, who keeps a queue (`queue.rs`).
+//!
+//! *Who waits here* says so in its byte, and whoever gives the lock back wakes one of them. Until
+//! that one looks, anybody may take the lock: were it handed to a rank that sleeps, nobody would
+//! have it for as long as it takes to wake one up. But only so many are let past those who wait:
+//! then the lock is kept for the one that is woken, or for the owner's queue.
+//!
+//! *Nothing is missed.* Who waits writes its byte, and then looks at the word; who gives the lock
+//! back writes the word, and then looks at the bytes. Whoever is woken says in its byte that it has
+//! looked, before it looks again.
 
 use crate::atom::Atom;
 use crate::buffer::Memory;
-use std::collections::VecDeque;
 
 /// In a lock's word: somebody waits in the owner's queue.
 const QUEUED: u64 = 1 << 63;
@@ -18,16 +22,34 @@ const QUEUED: u64 = 1 << 63;
 /// One has it alone, whose rank is in the lowest 32 bits. Otherwise they say how many share it.
 const ALONE: u64 = 1 << 62;
 
-/// Who has it, in its word.
-const HAVE: u64 = ALONE | u32::MAX as u64;
+/// Somebody waits here: bytes say who.
+const NEAR: u64 = 1 << 61;
 
-/// One that was let past the queue, and how many are before those who wait get it.
+/// Nobody has it, and the rank in the lowest 32 bits alone may take it.
+const KEPT: u64 = 1 << 60;
+
+/// Who has it, in its word.
+const HAVE: u64 = ALONE | KEPT | u32::MAX as u64;
+
+/// One that was let past those who wait, and how many are before one of them gets it.
 const PAST: u64 = 1 << 32;
 const PAST_MAX: u64 = 64 * PAST;
-const PAST_ALL: u64 = ALONE - PAST;
+const PAST_ALL: u64 = KEPT - PAST;
 
 /// Where the bytes of ranks begin: behind the word's line.
 const RANKS: usize = 64;
+
+/// In a rank's byte: it shares the lock.
+const SHARES: u8 = 1;
+
+/// It waits for it.
+const WAITS: u8 = 2;
+
+/// It waits to have it alone.
+const EXCLUSIVE: u8 = 4;
+
+/// It was woken, and has not looked since.
+const WOKEN: u8 = 8;
 
 /// A lock, wherever it is.
 pub(super) struct Lock<M> {
@@ -35,10 +57,42 @@ pub(super) struct Lock<M> {
     ranks: u32,
 }
 
+/// Whom it concerns that a lock was given back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Given {
+    /// Whether somebody waits in the owner's queue.
+    pub is_queued: bool,
+    /// The rank that is to be woken.
+    pub wakes: Option<u32>,
+}
+
 /// Bytes of a lock that so many ranks use: zeros in the beginning. It is at a multiple of 64.
 #[must_use]
 pub fn room(ranks: u32) -> usize {
     RANKS + (ranks as usize).next_multiple_of(RANKS)
+}
+
+/// The word when a rank has taken the lock, from the queue or past it; none where it is not to be
+/// had.
+fn taken(word: u64, rank: u32, is_exclusive: bool, is_queued: bool) -> Option<u64> {
+    let (have, past) = (word & HAVE, word & PAST_ALL);
+    let is_kept = have == KEPT | u64::from(rank);
+    let is_free = have == 0 || is_kept;
+    let past = match word & (QUEUED | NEAR) {
+        0 => 0,
+        _ if is_queued || is_kept => 0,
+        _ if past < PAST_MAX => past + PAST,
+        // Who gives the lock back keeps it for one that waits here.
+        NEAR if is_free => past,
+        _ => return None,
+    };
+    let flags = word & (QUEUED | NEAR) | past;
+    match have {
+        _ if is_free && is_exclusive => Some(flags | ALONE | u64::from(rank)),
+        _ if is_free => Some(flags | 1),
+        _ if !is_exclusive && have & (ALONE | KEPT) == 0 => Some(flags | (have + 1)),
+        _ => None,
+    }
 }
 
 impl<M: Memory> Lock<M> {
@@ -81,29 +135,27 @@ impl<M: Memory> Lock<M> {
         self.memory.atom(RANKS as isize + rank as isize, 1).expect("a byte is anywhere")
     }
 
-    fn shares(&self, rank: u32) -> bool {
-        self.rank(rank).load()[0] != 0
+    fn says(&self, rank: u32) -> u8 {
+        self.rank(rank).load()[0]
     }
 
-    fn share(&self, rank: u32, shares: bool) {
-        self.rank(rank).store(&[u8::from(shares)]);
+    /// Changes a rank's byte, if it is to be; whether it was.
+    fn say(&self, rank: u32, next: impl Fn(u8) -> Option<u8>) -> bool {
+        let byte = self.rank(rank);
+        let mut old = byte.load()[0];
+        loop {
+            let Some(new) = next(old) else { return false };
+            let found = byte.exchange(&[old], &[new])[0];
+            if found == old {
+                return true;
+            }
+            old = found;
+        }
     }
 
     /// Takes it for a rank, from the queue or past it; whether it was to be had.
     pub fn take(&self, rank: u32, is_exclusive: bool, is_queued: bool) -> bool {
-        let next = |word| {
-            let past = match word & PAST_ALL {
-                _ if is_queued || word & QUEUED == 0 => 0,
-                past if past < PAST_MAX => past + PAST,
-                _ => return None,
-            };
-            let word = word & !PAST_ALL | past;
-            match word & HAVE {
-                0 if is_exclusive => Some(word | ALONE | u64::from(rank)),
-                have if !is_exclusive && have & ALONE == 0 => Some(word + 1),
-                _ => None,
-            }
-        };
+        let next = |word| taken(word, rank, is_exclusive, is_queued);
         if next(self.now()).is_none() {
             return false;
         }
@@ -111,120 +163,147 @@ impl<M: Memory> Lock<M> {
             return self.change(next).is_some();
         }
         // First of all, so that a rank that is gone is never one that nobody knows of.
-        self.share(rank, true);
+        self.say(rank, |byte| Some(byte | SHARES));
         let is_taken = self.change(next).is_some();
         if !is_taken {
-            self.share(rank, false);
+            self.say(rank, |byte| Some(byte & !SHARES));
         }
         is_taken
     }
 
-    /// Whether it can be had without the owner.
-    pub fn lets_past(&self) -> bool {
-        let word = self.now();
-        word & QUEUED == 0 || word & PAST_ALL < PAST_MAX
-    }
-
-    /// Gives it back for a rank, if that has it; whether somebody waits for it.
-    pub fn give(&self, rank: u32) -> bool {
-        let shares = self.shares(rank);
-        let given = self.change(|word| match word & ALONE {
-            0 => shares.then(|| word - 1),
-            _ => (word & HAVE == ALONE | u64::from(rank)).then_some(word & !HAVE),
-        });
-        if shares {
-            self.share(rank, false);
+    /// Takes it for a rank that waits for it here from now on if it is not to be had; whether it
+    /// was.
+    pub fn wait(&self, rank: u32, is_exclusive: bool) -> bool {
+        let waits = if is_exclusive { WAITS | EXCLUSIVE } else { WAITS };
+        loop {
+            self.say(rank, |_| Some(waits));
+            if self.take(rank, is_exclusive, false) {
+                self.say(rank, |byte| Some(byte & SHARES));
+                return true;
+            }
+            let waits_now = |word| match taken(word, rank, is_exclusive, false) {
+                None => Some(word | NEAR),
+                Some(_) => None,
+            };
+            if self.change(waits_now).is_some() {
+                return false;
+            }
         }
-        given.is_some_and(|word| word & QUEUED != 0)
     }
 
-    fn queue(&self, is_queued: bool) {
+    /// Gives it back for a rank, if that has it, which waits for it no longer in any case.
+    pub fn give(&self, rank: u32) -> Given {
+        let (shares, own) = (self.says(rank) & SHARES != 0, u64::from(rank));
+        let is_last = |word| word & (ALONE | KEPT) != 0 || word & HAVE == 1;
+        let given = self.change(|word| match word & HAVE {
+            have if have == ALONE | own || have == KEPT | own => Some(self.left(word, rank)),
+            1 if shares => Some(self.left(word, rank)),
+            have if shares && have & (ALONE | KEPT) == 0 && have > 0 => Some(word - 1),
+            _ => None,
+        });
+        self.say(rank, |byte| (byte != 0).then_some(0));
+        let Some(word) = given else { return Given::default() };
+        let is_queued = word & QUEUED != 0;
+        let wakes = match is_last(word) && word & NEAR != 0 {
+            // It is the queue's.
+            true if is_queued && word & PAST_ALL >= PAST_MAX => None,
+            true => self.wake(rank),
+            false => None,
+        };
+        Given { is_queued, wakes }
+    }
+
+    /// The word when the last has given the lock back.
+    fn left(&self, word: u64, rank: u32) -> u64 {
+        let left = word & !HAVE;
+        if word & (QUEUED | NEAR) != NEAR || word & PAST_ALL < PAST_MAX {
+            return left;
+        }
+        self.next(rank, 0).map_or(left, |next| left | KEPT | u64::from(next))
+    }
+
+    /// The first behind a rank, in a circle, that waits here and in whose byte nothing is that
+    /// must not be.
+    fn next(&self, rank: u32, without: u8) -> Option<u32> {
+        let waits = |rank: &u32| self.says(*rank) & (WAITS | without) == WAITS;
+        (rank + 1..self.ranks).chain(0..=rank).find(waits)
+    }
+
+    /// Whom the one that has given a lock back wakes.
+    fn wake(&self, rank: u32) -> Option<u32> {
+        loop {
+            let have = self.now() & HAVE;
+            if have & KEPT == 0 {
+                return self.wake_one(rank, 0);
+            }
+            let next = have as u32;
+            if self.say(next, |byte| (byte & WAITS != 0).then_some(byte | WOKEN)) {
+                return Some(next);
+            }
+            // It has it by now, or has given up.
+            self.change(|word| (word & HAVE == have).then(|| self.left(word, next)))?;
+        }
+    }
+
+    /// One that waits to share the lock, if there is one, where a rank shares it now: it is to be
+    /// woken.
+    pub fn wake_sharer(&self, rank: u32) -> Option<u32> {
+        let word = self.now();
+        let may = word & NEAR != 0 && word & (ALONE | KEPT) == 0 && word & PAST_ALL < PAST_MAX;
+        if may { self.wake_one(rank, EXCLUSIVE) } else { None }
+    }
+
+    fn wake_one(&self, rank: u32, without: u8) -> Option<u32> {
+        while let Some(next) = self.next(rank, WOKEN | without) {
+            let woken = |byte| (byte & (WAITS | WOKEN | without) == WAITS).then_some(byte | WOKEN);
+            if self.say(next, woken) {
+                return Some(next);
+            }
+        }
+        if without == 0 && self.next(rank, 0).is_none() {
+            // Who begins to wait now says so again, unless it is found here.
+            self.change(|word| (word & NEAR != 0).then_some(word & !NEAR));
+            let next = self.next(rank, 0)?;
+            self.say(next, |byte| Some(byte | WOKEN));
+            return Some(next);
+        }
+        None
+    }
+
+    /// Says whether somebody waits in the owner's queue.
+    pub fn queue(&self, is_queued: bool) {
         let set = |word| Some(if is_queued { word | QUEUED } else { word & !QUEUED });
         self.change(set);
     }
 
-    fn holders(&self) -> Vec<u32> {
+    /// Whether nobody has it, and it is kept for nobody.
+    pub fn is_free(&self) -> bool {
+        self.now() & HAVE == 0
+    }
+
+    /// Those who have it, or for whom it is kept.
+    pub fn holders(&self) -> Vec<u32> {
         let word = self.now();
         match word & HAVE {
             0 => Vec::new(),
-            have if have & ALONE != 0 => vec![have as u32],
-            _ => (0..self.ranks).filter(|rank| self.shares(*rank)).collect(),
+            have if have & (ALONE | KEPT) != 0 => vec![have as u32],
+            _ => (0..self.ranks).filter(|rank| self.says(*rank) & SHARES != 0).collect(),
         }
-    }
-}
-
-/// One that waits for a lock: the answer's number.
-pub(super) struct Waiting {
-    pub origin: u32,
-    pub number: u64,
-    pub is_exclusive: bool,
-}
-
-/// An owner's lock, and who waits for it, in the order in which they asked.
-pub(super) struct Queue<M> {
-    pub lock: Lock<M>,
-    waiting: VecDeque<Waiting>,
-}
-
-impl<M: Memory> Queue<M> {
-    pub fn of(lock: Lock<M>) -> Queue<M> {
-        Queue { lock, waiting: VecDeque::new() }
-    }
-
-    /// One more waits.
-    pub fn ask(&mut self, waiting: Waiting) {
-        self.lock.queue(true);
-        self.waiting.push_back(waiting);
-    }
-
-    /// Those that have the lock now, and had not before.
-    pub fn granted(&mut self) -> Vec<Waiting> {
-        let mut granted = Vec::new();
-        while let Some(first) = self.waiting.pop_front() {
-            if !self.lock.take(first.origin, first.is_exclusive, true) {
-                self.waiting.push_front(first);
-                return granted;
-            }
-            granted.push(first);
-        }
-        self.lock.queue(false);
-        granted
-    }
-
-    /// Whether somebody waits for a lock that nobody has: who gave it back has not told, and may be
-    /// gone.
-    pub fn is_forgotten(&self) -> bool {
-        !self.waiting.is_empty() && self.lock.now() & HAVE == 0
-    }
-
-    /// Those who have the lock while others wait for it.
-    pub fn waited_for(&self) -> Vec<u32> {
-        if self.waiting.is_empty() { Vec::new() } else { self.lock.holders() }
-    }
-
-    /// Who gets it next.
-    pub fn next(&self) -> Option<u32> {
-        self.waiting.front().map(|waiting| waiting.origin)
-    }
-
-    /// Nobody waits any more; those who did.
-    pub fn give_up(&mut self) -> VecDeque<Waiting> {
-        self.lock.queue(false);
-        std::mem::take(&mut self.waiting)
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::datatype;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+    use std::sync::{Arc, mpsc};
     use std::thread;
+    use std::time::Duration;
 
     /// A lock's memory, as two processes have it.
     #[derive(Clone)]
-    struct Words(Arc<(AtomicU64, Vec<AtomicU8>)>);
+    pub struct Words(Arc<(AtomicU64, Vec<AtomicU8>)>);
 
     impl datatype::Memory for Words {
         fn read(&self, _: isize, _: &mut [u8]) {
@@ -267,90 +346,118 @@ mod tests {
         }
     }
 
-    fn queue() -> Queue<Words> {
-        Queue::of(Lock::apart(8))
-    }
-
-    /// Asks for a lock, and tells who has one now and had not before.
-    fn ask(queue: &mut Queue<Words>, origin: u32, is_exclusive: bool) -> Vec<u32> {
-        queue.ask(Waiting { origin, number: 0, is_exclusive });
-        granted(queue)
-    }
-
-    fn granted(queue: &mut Queue<Words>) -> Vec<u32> {
-        queue.granted().into_iter().map(|it| it.origin).collect()
-    }
-
-    fn give_back(queue: &mut Queue<Words>, rank: u32) -> Vec<u32> {
-        queue.lock.give(rank);
-        granted(queue)
+    fn wakes(rank: u32) -> Given {
+        Given { is_queued: false, wakes: Some(rank) }
     }
 
     #[test]
-    fn who_shares_a_lock_waits_for_who_does_not_and_nobody_is_overtaken() {
-        let mut locks = queue();
-        assert_eq!(ask(&mut locks, 0, false), [0]);
-        assert_eq!(ask(&mut locks, 1, false), [1]);
-        assert_eq!(ask(&mut locks, 2, true), []);
-        // It might share, but came later than one that does not.
-        assert_eq!(ask(&mut locks, 3, false), []);
-        assert_eq!(ask(&mut locks, 4, false), []);
-        assert_eq!((locks.waited_for(), locks.next()), (vec![0, 1], Some(2)));
-        assert_eq!(give_back(&mut locks, 0), []);
-        assert_eq!(give_back(&mut locks, 1), [2]);
-        assert_eq!(give_back(&mut locks, 2), [3, 4]);
-        assert_eq!(ask(&mut locks, 5, true), []);
-        assert_eq!(give_back(&mut locks, 3), []);
-        assert_eq!(give_back(&mut locks, 4), [5]);
-        assert_eq!((locks.waited_for(), locks.next()), (vec![], None));
-    }
-
-    #[test]
-    fn who_takes_a_lock_by_itself_overtakes_those_who_wait_so_many_times_and_is_told_of_them() {
-        let mut locks = queue();
-        assert!(locks.lock.take(1, false, false) && locks.lock.take(2, false, false));
-        assert!(!locks.lock.take(3, true, false));
-        assert_eq!(locks.lock.holders(), [1, 2]);
-        assert!(!locks.lock.give(1));
-        // Who does not have it gives nothing back.
-        assert!(!locks.lock.give(3));
-        assert_eq!(ask(&mut locks, 3, true), []);
-        for _ in 0..64 {
-            assert!(locks.lock.lets_past() && locks.lock.take(4, false, false));
-            assert_eq!(granted(&mut locks), []);
-            assert!(locks.lock.give(4));
+    fn who_waits_here_is_woken_and_let_past_so_many_times() {
+        let lock = Lock::<Words>::apart(8);
+        assert!(lock.take(1, true, false));
+        assert!(!lock.wait(3, true) && !lock.wait(5, false));
+        assert_eq!(lock.give(1), wakes(3));
+        // It has not looked yet, so the next is woken, and then nobody.
+        for wakes in [Some(5), None, None] {
+            assert!(lock.take(4, true, false));
+            assert_eq!(lock.give(4), Given { is_queued: false, wakes });
         }
-        assert!(!locks.lock.lets_past() && !locks.lock.take(4, false, false));
-        assert!(!locks.is_forgotten() && locks.lock.give(2) && locks.is_forgotten());
-        assert!(!locks.lock.take(4, false, false));
-        assert_eq!(granted(&mut locks), [3]);
-        assert_eq!(locks.lock.holders(), [3]);
-        assert!(!locks.lock.give(4) && !locks.lock.give(3));
-        assert!(!locks.is_forgotten() && locks.lock.take(4, false, false));
-        assert_eq!(ask(&mut locks, 5, true), []);
-        assert_eq!(locks.give_up().len(), 1);
-        assert!(locks.lock.take(5, false, false));
+        assert!(lock.take(4, true, false) && !lock.wait(3, true));
+        assert_eq!(lock.give(4), wakes(3));
+        for _ in 0..59 {
+            assert!(lock.take(2, true, false));
+            assert_eq!(lock.give(2).wakes, None);
+        }
+        // One more, and it is kept for the next that waits, whoever that is.
+        assert!(lock.take(2, true, false));
+        assert_eq!((lock.give(2), lock.holders(), lock.is_free()), (wakes(3), vec![3], false));
+        assert!(!lock.take(2, true, false) && !lock.take(2, false, false) && !lock.wait(5, false));
+        assert!(lock.wait(3, true) && !lock.take(2, true, false));
+        assert_eq!(lock.give(3), wakes(5));
+        assert!(lock.wait(5, false) && lock.take(2, false, false));
+        assert_eq!((lock.give(5), lock.give(2)), (Given::default(), Given::default()));
+        assert!(lock.is_free());
     }
 
     #[test]
-    fn several_that_take_a_lock_at_once_have_it_one_after_the_other() {
-        const TIMES: u32 = 5_000;
-        let (memory, count) = (Words::scratch(0), AtomicU64::new(0));
-        thread::scope(|scope| {
-            for rank in 0..3 {
-                let (lock, count) = (Lock::at(memory.clone(), 8), &count);
-                scope.spawn(move || {
-                    for _ in 0..TIMES {
-                        while !lock.take(rank, true, false) {
-                            thread::yield_now();
-                        }
-                        let seen = count.load(Ordering::Relaxed);
-                        count.store(seen + 1, Ordering::Relaxed);
-                        lock.give(rank);
-                    }
-                });
+    fn who_shares_a_lock_wakes_who_would_share_it_and_no_others() {
+        let lock = Lock::<Words>::apart(8);
+        assert!(lock.take(1, true, false));
+        assert!(!lock.wait(2, false) && !lock.wait(3, true) && !lock.wait(4, false));
+        assert_eq!(lock.give(1), wakes(2));
+        assert!(lock.wait(2, false));
+        assert_eq!(lock.wake_sharer(2), Some(4));
+        assert!(lock.wait(4, false));
+        assert_eq!((lock.wake_sharer(4), lock.holders()), (None, vec![2, 4]));
+        assert_eq!((lock.give(2), lock.give(4)), (Given::default(), wakes(3)));
+        assert!(lock.wait(3, true));
+    }
+
+    #[test]
+    fn a_lock_that_is_shared_again_and_again_comes_to_one_that_wants_it_alone() {
+        let lock = Lock::<Words>::apart(8);
+        assert!(lock.take(1, false, false) && !lock.wait(3, true));
+        let mut last = 1;
+        for times in 0.. {
+            let next = 3 - last;
+            if !lock.take(next, false, false) {
+                assert_eq!(times, 64);
+                break;
             }
+            assert_eq!(lock.give(last), Given::default());
+            last = next;
+        }
+        assert_eq!(lock.give(last), wakes(3));
+        assert!(!lock.take(1, false, false) && lock.wait(3, true));
+    }
+
+    #[test]
+    fn who_waits_no_longer_keeps_a_lock_from_nobody() {
+        let lock = Lock::<Words>::apart(8);
+        assert!(lock.take(1, true, false) && !lock.wait(3, true) && !lock.wait(4, true));
+        assert_eq!(lock.give(3), Given::default());
+        for _ in 0..64 {
+            assert_eq!(lock.give(1), wakes(4));
+            assert!(!lock.wait(4, true) || lock.give(4) == Given::default());
+            assert!(lock.take(1, true, false) && !lock.wait(4, true));
+        }
+    }
+
+    /// Ranks in threads that sleep until they are woken: with `take` as in the library, a few looks
+    /// first.
+    #[test]
+    fn of_several_that_want_a_lock_at_once_each_gets_it_and_one_that_is_alone_is_alone() {
+        const RANKS: u32 = 4;
+        const TIMES: u32 = 3_000;
+        let (memory, inside) = (Words::scratch(0), AtomicU64::new(0));
+        let (bells, sleeps): (Vec<_>, Vec<_>) = (0..RANKS).map(|_| mpsc::channel()).unzip();
+        let wake = |rank: Option<u32>| rank.map(|it| bells[it as usize].send(()).unwrap());
+        let work = |rank: u32, sleep: mpsc::Receiver<()>| {
+            let lock = Lock::at(memory.clone(), 8);
+            for turn in 0..TIMES {
+                let is_exclusive = (turn * 7 + rank) % 3 != 0;
+                if !lock.take(rank, is_exclusive, false) {
+                    while !lock.wait(rank, is_exclusive) {
+                        let bell = sleep.recv_timeout(Duration::from_secs(60));
+                        bell.unwrap_or_else(|_| panic!("rank {rank} is not woken"));
+                    }
+                }
+                let (own, others) = if is_exclusive { (1 << 32, !0) } else { (1, !0 << 32) };
+                assert_eq!(inside.fetch_add(own, Ordering::SeqCst) & others, 0);
+                if !is_exclusive {
+                    wake(lock.wake_sharer(rank));
+                }
+                if turn % 16 == 0 {
+                    thread::yield_now();
+                }
+                inside.fetch_sub(own, Ordering::SeqCst);
+                wake(lock.give(rank).wakes);
+            }
+        };
+        thread::scope(|scope| {
+            (0..)
+                .zip(sleeps)
+                .for_each(|(rank, sleep)| drop(scope.spawn(move || work(rank, sleep))));
         });
-        assert_eq!(count.into_inner(), u64::from(3 * TIMES));
+        assert!(Lock::at(memory, 8).is_free());
     }
 }

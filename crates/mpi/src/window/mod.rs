@@ -16,8 +16,8 @@
 //! of the same rank, for requests are carried out in order: a flush is nothing else. An access that
 //! fails at the owner fails the next flush or unlock of its rank.
 //!
-//! *Epochs.* A fence is a flush of all that were asked, and a barrier. A lock is a place in a queue
-//! at the owner, or a word in memory that the two share (`lock.rs`). `Post` and `Complete` are
+//! *Epochs.* A fence is a flush of all that were asked, and a barrier. A lock is a word in memory
+//! that ranks share (`lock.rs`), or else a place in a queue at the owner. `Post` and `Complete` are
 //! messages that are counted; `MPI_Win_start` waits for the first, and `MPI_Win_wait` for the
 //! second, which comes behind all that was asked before.
 //!
@@ -30,6 +30,7 @@ mod asked;
 mod change;
 mod epoch;
 mod lock;
+mod queue;
 mod target;
 mod wire;
 
@@ -642,21 +643,24 @@ impl<M: Memory> Window<M> {
         match (class, pending.into) {
             (Some(class), _) if pending.is_awaited => {
                 let holder = u32::try_from(head.at).ok().and_then(|at| at.checked_sub(1));
-                let what = match holder.filter(|holder| *holder < self.group.size()) {
-                    Some(holder) => {
-                        format!("rank {}, which has the lock, is gone", self.group.world(holder))
-                    }
+                let error = match holder.filter(|holder| *holder < self.group.size()) {
+                    Some(holder) => never_given(self.group.world(holder)),
                     None => {
                         let what = "an access to the memory of another rank failed there";
-                        format!("{what}: {}", class.meaning())
+                        Error::new(class, format!("{what}: {}", class.meaning()))
                     }
                 };
-                self.failed.insert(head.number, Error::new(class, what));
+                self.failed.insert(head.number, error);
             }
             (None, Some(mut into)) if data.len() <= into.size() => into.write(0, data),
             _ => {}
         }
     }
+}
+
+/// That a lock will never be given back: a rank of the job has it that is gone.
+fn never_given(holder: u32) -> Error {
+    Error::new(Class::ProcAborted, format!("rank {holder}, which has the lock, is gone"))
 }
 
 /// The bytes of elements, as many of them as are wanted.

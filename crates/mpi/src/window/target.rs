@@ -1,7 +1,8 @@
 //! A rank's own part of a window: its memory, who has it locked, and what others have said.
 
 use super::change;
-use super::lock::{Lock, Queue, Waiting};
+use super::lock::Lock;
+use super::queue::{Queue, Waiting};
 use super::wire::{Head, Kind};
 use crate::buffer::{Memory, Typed};
 use crate::datatype::Run;
@@ -34,6 +35,11 @@ pub(super) type Answer<M> = (u32, Typed<M>);
 /// An answer's head: its number, and the error class or 0.
 fn answer(number: u64, code: u16) -> Head {
     Head { code, ..Head::new(Kind::Answer, number) }
+}
+
+/// Tells a rank that waits for a lock where that lies to look at it.
+fn freed<M: Memory>(rank: u32) -> Answer<M> {
+    (rank, Head::new(Kind::Freed, 0).alone())
 }
 
 /// A rank's own part.
@@ -71,12 +77,15 @@ impl<M: Memory> Target<M> {
             Kind::Try => {
                 let is_taken = self.locks.lock.take(origin, false, false);
                 let code = if is_taken { 0 } else { BUSY.number() as u16 };
-                return vec![(origin, answer(number, code).alone())];
+                let mut answers = vec![(origin, answer(number, code).alone())];
+                answers.extend(is_taken.then(|| self.wake_sharer(origin)).flatten());
+                return answers;
             }
             Kind::Freed => return self.grant(),
             Kind::Unlock => {
-                self.locks.lock.give(origin);
+                let wakes = self.locks.lock.give(origin).wakes;
                 let mut answers = vec![(origin, answer(number, self.fault(origin)).alone())];
+                answers.extend(wakes.map(freed));
                 answers.extend(self.grant());
                 return answers;
             }
@@ -108,8 +117,17 @@ impl<M: Memory> Target<M> {
     }
 
     fn grant(&mut self) -> Vec<Answer<M>> {
-        let granted = self.locks.granted().into_iter();
-        granted.map(|it| (it.origin, answer(it.number, 0).alone())).collect()
+        let granted = self.locks.granted();
+        let mut answers: Vec<_> =
+            granted.iter().map(|it| (it.origin, answer(it.number, 0).alone())).collect();
+        let sharer = granted.last().filter(|it| !it.is_exclusive);
+        answers.extend(sharer.and_then(|it| self.wake_sharer(it.origin)));
+        answers
+    }
+
+    /// Who would share the lock with a rank that shares it now is told to look.
+    fn wake_sharer(&self, origin: u32) -> Option<Answer<M>> {
+        self.locks.lock.wake_sharer(origin).map(freed)
     }
 
     fn fault(&mut self, origin: u32) -> u16 {

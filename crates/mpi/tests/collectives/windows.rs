@@ -7,7 +7,7 @@ use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::group::Group;
 use muster_mpi::op;
-use muster_mpi::window::{Access, Place, Region, Shape, Window, Windows, room_of_lock};
+use muster_mpi::window::{Access, Place, Region, Shape, Try, Window, Windows, room_of_lock};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -37,6 +37,8 @@ struct Rank {
     endpoint: Endpoint<Queue, Typed<Heap>>,
     windows: Windows<Heap>,
     waits: Vec<Access>,
+    /// The lock where it lies that it waits for, and whether it is to have that alone.
+    waits_for: Option<bool>,
     read: Typed<Heap>,
     steps: VecDeque<Step>,
 }
@@ -45,21 +47,35 @@ impl Rank {
     /// Does what it can; whether it has done all.
     fn go_on(&mut self, target: u32) -> bool {
         self.endpoint.progress().unwrap();
-        self.windows.advance(&mut self.endpoint).unwrap();
+        let moved = self.windows.advance(&mut self.endpoint).unwrap();
         let (window, endpoint) = (self.windows.get(CONTEXT).unwrap(), &mut self.endpoint);
         while let Some(access) = self.waits.last() {
             let Some(ended) = window.poll(*access, |_| None) else { return false };
             ended.unwrap();
             self.waits.pop();
         }
+        if let Some(is_exclusive) = self.waits_for {
+            // Whoever gives the lock back has to say so.
+            if !moved || !window.has_lock(endpoint, target, is_exclusive).unwrap() {
+                return false;
+            }
+            self.waits_for = None;
+        }
         let Some(step) = self.steps.pop_front() else { return endpoint.is_flushed() };
         let datatype = Datatype::of(Predefined::Int64);
         let at = |displacement| Place { target, displacement, count: 1, datatype };
         match step {
-            Step::Lock(is_exclusive) => {
-                let asked = window.lock(endpoint, target, (is_exclusive, true)).unwrap();
-                self.waits.extend(asked);
-            }
+            Step::Lock(is_exclusive) => match window.try_lock(endpoint, target, is_exclusive) {
+                Ok(Try::Taken) => {}
+                Ok(Try::Busy) => {
+                    window.wait_for_lock(target).unwrap();
+                    let has = window.has_lock(endpoint, target, is_exclusive).unwrap();
+                    self.waits_for = (!has).then_some(is_exclusive);
+                }
+                _ => {
+                    self.waits.extend(window.lock(endpoint, target, (is_exclusive, true)).unwrap());
+                }
+            },
             Step::Read(slot) => {
                 self.read = elements(&[-1]);
                 window.get(endpoint, &at(slot), self.read.clone(), false).unwrap();
@@ -132,7 +148,8 @@ fn ranks_of(
         }
         windows.add(window);
         let (read, steps) = (elements(&[0]), steps(rank).into());
-        Rank { endpoint: Endpoint::new(rank, carrier), windows, waits: Vec::new(), read, steps }
+        let (waits, waits_for) = (Vec::new(), None);
+        Rank { endpoint: Endpoint::new(rank, carrier), windows, waits, waits_for, read, steps }
     };
     ((0..ranks).map(rank).collect(), network.clone(), memory.clone())
 }
@@ -178,6 +195,21 @@ fn a_lock_goes_to_the_next_also_if_who_gave_it_back_was_gone_before_it_said_so()
     network.borrow_mut().rows[1].iter_mut().for_each(VecDeque::clear);
     all.remove(1);
     go_on(&mut all);
+    assert_eq!(numbers(&memory)[0], 7);
+}
+
+#[test]
+fn who_waits_where_a_lock_lies_needs_nothing_of_its_owner() {
+    let steps = |rank| match rank {
+        1 => vec![Step::Lock(true)],
+        _ => vec![Step::Lock(true), Step::Write(0, 7), Step::Unlock],
+    };
+    let (mut all, _, memory) = ranks_of((3, 3), 0, steps);
+    go_on(&mut all[1..2]);
+    go_on(&mut all[1..]);
+    assert_eq!(numbers(&memory)[0], 0);
+    all[1].steps.push_back(Step::Unlock);
+    go_on(&mut all[1..]);
     assert_eq!(numbers(&memory)[0], 7);
 }
 
