@@ -1,9 +1,9 @@
-//! `cargo xtask ci`: everything that must hold before a change is merged, in the order of cost.
-//! Each step prints one line with its time; the first that fails ends the run. Steps that are named
-//! run alone.
+//! `cargo xtask ci`: everything that must hold before a change is merged. Each step prints one line
+//! with its time; the first that fails ends the run. Steps that are named run alone.
 //!
 //! The tests wait for clocks and processes for a third of their time. Meanwhile what only computes
-//! goes on [`BESIDE`] them, in what they leave of the processors.
+//! goes on [`BESIDE`] them, in what they leave of the processors: first what has a folder of its
+//! own to build in, then what waits for the tests to be built.
 
 use std::io::Write;
 use std::path::Path;
@@ -26,6 +26,13 @@ type Step = (&'static str, fn(&Path) -> Result<()>);
 
 const STEPS: [Step; 10] = [
     ("format", |root| check(cargo(root).args(["fmt", "--all", "--check"]))),
+    ("tidy", |_| succeeded(tidy::run(&[])?)),
+    ("tests", |root| check(cargo(root).args(["test", "--workspace", "--no-fail-fast"]))),
+    ("model", |_| succeeded(model::run(&["--quick".into()])?)),
+    ("loom", loom::interleave),
+    ("sim", |_| succeeded(sim::simulate("quick", &["--seeds".into(), SIM_SEEDS.to_string()])?)),
+    // Fuzzing itself has limits of time, which must not pass because tests have the processors.
+    ("fuzzers", |root| fuzz::build(root).map(|_| ())),
     ("clippy", |root| {
         let flags = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
         check(cargo(root).args(flags))
@@ -36,13 +43,6 @@ const STEPS: [Step; 10] = [
         let strict = "-D warnings -A rustdoc::private_intra_doc_links";
         check(cargo(root).args(flags).env("RUSTDOCFLAGS", strict))
     }),
-    ("tidy", |_| succeeded(tidy::run(&[])?)),
-    ("tests", |root| check(cargo(root).args(["test", "--workspace", "--no-fail-fast"]))),
-    ("model", |_| succeeded(model::run(&["--quick".into()])?)),
-    ("loom", loom::interleave),
-    ("sim", |_| succeeded(sim::simulate("quick", &["--seeds".into(), SIM_SEEDS.to_string()])?)),
-    // Fuzzing itself has limits of time, which must not pass because tests have the processors.
-    ("fuzzers", |root| fuzz::build(root).map(|_| ())),
     ("fuzz", |root| {
         let seconds = FUZZ_SECONDS * fuzz::targets(root)?.len() as u64;
         succeeded(fuzz::run(&["all".into(), "--seconds".into(), seconds.to_string()])?)
@@ -50,7 +50,7 @@ const STEPS: [Step; 10] = [
 ];
 
 /// Steps that run beside that of [`TESTS`].
-const BESIDE: [&str; 4] = ["model", "loom", "sim", "fuzzers"];
+const BESIDE: [&str; 6] = ["model", "loom", "sim", "fuzzers", "clippy", "doc"];
 const TESTS: &str = "tests";
 
 fn succeeded(code: ExitCode) -> Result<()> {
@@ -80,10 +80,11 @@ fn aside(steps: &[Step]) -> Result<Output> {
 fn tests(step: Step, beside: &[Step], root: &Path) -> Result<()> {
     thread::scope(|scope| {
         let others = scope.spawn(|| aside(beside));
-        go(step, root)?;
+        let done = go(step, root);
         let others = others.join().map_err(|_| anyhow!("who runs {BESIDE:?} panicked"))??;
         std::io::stdout().write_all(&others.stdout)?;
         std::io::stderr().write_all(&others.stderr)?;
+        done?;
         ensure!(others.status.success(), "a step beside the tests failed: see the lines above");
         Ok(())
     })

@@ -24,15 +24,26 @@ pub(crate) struct Slot<F> {
     /// Names from the root with '/' between, for dialects whose stat has a name; empty in
     /// 9P2000.L.
     path: Vec<u8>,
-    /// Where a directory read of 9P2000 goes on: byte offset and the tree's cookie.
-    pub(crate) cursor: (u64, u64),
+    /// Where a directory read of 9P2000 goes on.
+    pub(crate) cursor: Cursor,
+}
+
+/// Where the next read of a directory goes on in 9P2000.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cursor {
+    /// The byte.
+    pub(crate) offset: u64,
+    /// The tree's cookie.
+    pub(crate) cookie: u64,
+    /// What the last read was asked for beyond what it gave.
+    pub(crate) left: usize,
 }
 
 impl<F> Slot<F> {
     /// A fid that is not open.
     pub(crate) fn new(fid: F, qid: Qid) -> Slot<F> {
         let (opened, busy, is_attribute, remove) = (None, false, false, false);
-        let (path, cursor) = (Vec::new(), (0, 0));
+        let (path, cursor) = (Vec::new(), Cursor::default());
         Slot { fid, qid, opened, busy, is_attribute, remove, path, cursor }
     }
 

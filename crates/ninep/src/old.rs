@@ -9,7 +9,7 @@ use crate::call::{Opened, Outcome};
 use crate::desk::{Asked, Desk, ENTRY_MAX, Goal, check_name, check_target};
 use crate::desk::{check_unopened, outcome};
 use crate::error::{Errno, Error, Result, fail};
-use crate::fid::lead;
+use crate::fid::{Cursor, lead};
 use crate::message::{Fid, NONUNAME, Rmessage, Tag, Tmessage};
 use crate::record::{Attr, Boxed, DirEntry, Qid, SetAttr, Stat, Time, dm, mode};
 use crate::session::Session;
@@ -362,10 +362,11 @@ impl<T: Tree> Desk<'_, T> {
         }
         let slot = self.fids.get(fid)?;
         if offset == 0 {
-            slot.cursor = (0, 0);
+            slot.cursor = Cursor::default();
         }
-        if slot.cursor.0 != offset {
-            let text = format!("a directory is read in order; byte {} is next", slot.cursor.0);
+        if slot.cursor.offset != offset {
+            let next = slot.cursor.offset;
+            let text = format!("a directory is read in order; byte {next} is next");
             return fail(Errno::INVAL, text);
         }
         self.entries(fid, count)
@@ -374,7 +375,7 @@ impl<T: Tree> Desk<'_, T> {
     fn entries(&mut self, fid: Fid, count: usize) -> Result<Asked<T::Fid>> {
         let slot = self.fids.get(fid)?;
         // A stat is larger than an entry, so no fewer than fit are asked for.
-        let (cookie, most) = (slot.cursor.1, count.max(ENTRY_MAX));
+        let (cookie, most) = (slot.cursor.cookie, count.max(ENTRY_MAX));
         Ok((Goal::Old(Step::Entries { fid, count }), self.list(fid, cookie, most, true)?))
     }
 }
@@ -516,11 +517,10 @@ impl<T: Tree> Session<T> {
                     break;
                 }
             }
-            slot.cursor.1 = entry.next;
+            slot.cursor.cookie = entry.next;
         }
-        slot.cursor.0 += data.len() as u64;
-        let moved = slot.cursor.1 != start.1;
-        if full && data.is_empty() && !moved {
+        let moved = slot.cursor.cookie != start.cookie;
+        if full && data.is_empty() && !moved && count > start.left {
             let text = format!("no entry fits into {count} bytes");
             return self.refuse(tag, &Error::new(Errno::INVAL, text));
         }
@@ -528,6 +528,10 @@ impl<T: Tree> Session<T> {
             // Only "." and ".." so far.
             return self.go_on(tag, number, |desk| desk.entries(fid, count));
         }
+        // Linux's v9fs asks for what is left of its buffer, until it is full or nothing comes, and
+        // with an error it forgets what it has.
+        slot.cursor.offset += data.len() as u64;
+        slot.cursor.left = count - data.len();
         self.reply(tag, &Rmessage::Read { data: Payload(&data) });
     }
 }

@@ -43,7 +43,7 @@ impl Fid {
         let mut at = self.clone();
         let mut rest = names;
         loop {
-            let (now, later) = rest.split_at(rest.len().min(WALK_MAX));
+            let (now, later) = rest.split_at(self.fitting(rest.iter()));
             at = at.step("walk", now, |then| at.walk_then(now, then))?;
             rest = later;
             if rest.is_empty() {
@@ -62,9 +62,20 @@ impl Fid {
             fid.open(flags)?;
             return Ok(fid);
         }
-        let (before, last) = names.split_at(names.len().saturating_sub(WALK_MAX));
+        let (before, last) = names.split_at(names.len() - self.fitting(names.iter().rev()));
         let from = if before.is_empty() { self.clone() } else { self.walk(before)? };
         from.step("open", last, |then| from.walk_open_then(last, flags, then))
+    }
+
+    /// How many of some names one message takes: one at least, which is refused if it is too long.
+    fn fitting<'a>(&self, names: impl Iterator<Item = &'a Name<'a>>) -> usize {
+        let mut room = self.client().max_data() as usize;
+        let mut is_first = true;
+        let fits = |name: &&Name<'_>| {
+            room = room.saturating_sub(2 + name.len());
+            std::mem::take(&mut is_first) || room > 0
+        };
+        names.take(WALK_MAX).take_while(fits).count()
     }
 
     /// Waits for a walk of a few names.

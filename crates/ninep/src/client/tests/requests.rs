@@ -1,11 +1,13 @@
 //! Requests against a server that does right.
 
-use super::fake::{Fake, MSIZE, attached, qid};
+use super::fake::{Fake, MSIZE, attached, dial, options, qid};
 use crate::error::Errno;
 use crate::message::{ErrorNumber, Qids, Rmessage, Tmessage};
 use crate::record::{Attr, LockRange};
 use crate::tree::OpenFlags;
+use crate::version::Version;
 use crate::wire::Payload;
+use muster_base::limits::{MSIZE_MIN, NAME_MAX};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -162,6 +164,27 @@ fn a_short_walk_names_what_is_missing_and_long_paths_take_several() {
     let deep = client.walk(&"x/".repeat(20)).expect("walked");
     assert_eq!(deep.path().len(), 40);
     drop((client, deep));
+    server.join().expect("script");
+}
+
+#[test]
+fn a_walk_of_long_names_is_cut_where_messages_are_short() {
+    let (client, server) = dial(&options(), |fake| {
+        fake.greet(MSIZE_MIN as u32, Version::MUSTER.name());
+        fake.attach();
+        for count in [15, 5] {
+            let (tag, request) = fake.request().expect("a walk");
+            let Tmessage::Walk { names, .. } = request else { panic!("{request:?}") };
+            assert_eq!(names.as_slice().len(), count);
+            let qids = Qids((0..count as u64).map(qid).collect());
+            fake.answer(tag, &Rmessage::Walk { qids });
+        }
+        while fake.request().is_some() {}
+    });
+    let client = client.expect("attached");
+    let name = "x".repeat(NAME_MAX) + "/";
+    drop(client.walk(&name.repeat(20)).expect("walked"));
+    drop(client);
     server.join().expect("script");
 }
 
