@@ -7,7 +7,8 @@
 //! *Who waits here* says so in its byte, and whoever gives the lock back wakes one of them. Until
 //! that one looks, anybody may take the lock: were it handed to a rank that sleeps, nobody would
 //! have it for as long as it takes to wake one up. But only so many are let past those who wait:
-//! then the lock is kept for the one that is woken, or for the owner's queue.
+//! then the lock is kept for the one that is woken, or for the owner's queue. From there one at a
+//! time gets it while others wait here.
 //!
 //! *Nothing is missed.* Who waits writes its byte, and then looks at the word; who gives the lock
 //! back writes the word, and then looks at the bytes. Whoever is woken says in its byte that it has
@@ -80,7 +81,8 @@ fn taken(word: u64, rank: u32, is_exclusive: bool, is_queued: bool) -> Option<u6
     let is_free = have == 0 || is_kept;
     let past = match word & (QUEUED | NEAR) {
         0 => 0,
-        _ if is_queued || is_kept => 0,
+        NEAR if is_kept => 0,
+        _ if is_queued => 0,
         _ if past < PAST_MAX => past + PAST,
         // Who gives the lock back keeps it for one that waits here.
         NEAR if is_free => past,
@@ -268,6 +270,20 @@ impl<M: Memory> Lock<M> {
             return Some(next);
         }
         None
+    }
+
+    /// Keeps it for one that waits here, where none has had it since one of the queue; the rank
+    /// that is to be woken.
+    pub fn keep(&self, owner: u32) -> Option<u32> {
+        let is_due = |word| word & (HAVE | NEAR | PAST_ALL) == NEAR;
+        if !is_due(self.now()) {
+            return None;
+        }
+        self.change(|word| {
+            let next = if is_due(word) { self.next(owner, 0) } else { None };
+            next.map(|next| word | KEPT | u64::from(next))
+        })?;
+        self.wake(owner)
     }
 
     /// Says whether somebody waits in the owner's queue.

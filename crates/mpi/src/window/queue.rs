@@ -28,18 +28,20 @@ impl<M: Memory> Queue<M> {
         self.waiting.push_back(waiting);
     }
 
-    /// Those that have the lock now, and had not before.
-    pub fn granted(&mut self) -> Vec<Waiting> {
+    /// Those that have the lock now, and had not before, and the rank for which it is kept where
+    /// that waits: it is to be woken.
+    pub fn granted(&mut self, owner: u32) -> (Vec<Waiting>, Option<u32>) {
         let mut granted = Vec::new();
         while let Some(first) = self.waiting.pop_front() {
-            if !self.lock.take(first.origin, first.is_exclusive, true) {
+            let kept = self.lock.keep(owner);
+            if kept.is_some() || !self.lock.take(first.origin, first.is_exclusive, true) {
                 self.waiting.push_front(first);
-                return granted;
+                return (granted, kept);
             }
             granted.push(first);
         }
         self.lock.queue(false);
-        granted
+        (granted, None)
     }
 
     /// Whether somebody waits for a lock that nobody has: who gave it back has not told, and may be
@@ -81,7 +83,9 @@ mod tests {
     }
 
     fn granted(queue: &mut Queue<Words>) -> Vec<u32> {
-        queue.granted().into_iter().map(|it| it.origin).collect()
+        let (granted, kept) = queue.granted(0);
+        assert_eq!(kept, None);
+        granted.into_iter().map(|it| it.origin).collect()
     }
 
     fn give_back(queue: &mut Queue<Words>, rank: u32) -> Vec<u32> {
@@ -139,5 +143,33 @@ mod tests {
         assert_eq!(ask(&mut locks, 5, true), []);
         assert_eq!(locks.give_up().len(), 1);
         assert!(locks.lock.take(5, false, false));
+    }
+
+    #[test]
+    fn who_waits_here_gets_the_lock_also_where_the_queue_never_ends() {
+        let mut locks = queue();
+        assert_eq!(ask(&mut locks, 1, true), [1]);
+        assert!(!locks.lock.wait(3, true));
+        for _ in 0..3 {
+            // The next one asks before the last has given it back.
+            assert_eq!(ask(&mut locks, 2, true), []);
+            locks.lock.give(1);
+            let (gets, kept) = locks.granted(0);
+            assert_eq!((gets.len(), kept), (0, Some(3)));
+            assert!(!locks.is_forgotten() && locks.lock.wait(3, true));
+            assert_eq!(ask(&mut locks, 1, true), []);
+            assert!(locks.lock.give(3).is_queued);
+            // It waits again at once, and is not the next.
+            assert!(locks.lock.take(4, true, false) && !locks.lock.wait(3, true));
+            locks.lock.give(4);
+            assert_eq!(granted(&mut locks), [2]);
+            locks.lock.give(2);
+            let (gets, kept) = locks.granted(0);
+            assert_eq!((gets.len(), kept), (0, Some(3)));
+            assert!(locks.lock.wait(3, true));
+            locks.lock.give(3);
+            assert_eq!(granted(&mut locks), [1]);
+            assert!(!locks.lock.wait(3, true));
+        }
     }
 }

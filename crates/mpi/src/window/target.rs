@@ -44,6 +44,7 @@ fn freed<M: Memory>(rank: u32) -> Answer<M> {
 
 /// A rank's own part.
 pub(super) struct Target<M> {
+    rank: u32,
     pub regions: Vec<Region<M>>,
     /// Whether other ranks have the memory at addresses of theirs.
     pub is_shared: bool,
@@ -57,10 +58,11 @@ pub(super) struct Target<M> {
 }
 
 impl<M: Memory> Target<M> {
-    pub fn new(regions: Vec<Region<M>>, size: u32) -> Target<M> {
+    pub fn new(regions: Vec<Region<M>>, rank: u32, size: u32) -> Target<M> {
         let none = vec![0; size as usize];
         let (locks, faults) = (Queue::of(Lock::apart(size)), HashMap::new());
-        Target { regions, is_shared: false, locks, faults, posts: none.clone(), completes: none }
+        let posts = none.clone();
+        Target { rank, regions, is_shared: false, locks, faults, posts, completes: none }
     }
 
     /// Carries out what a rank asks for.
@@ -117,11 +119,12 @@ impl<M: Memory> Target<M> {
     }
 
     fn grant(&mut self) -> Vec<Answer<M>> {
-        let granted = self.locks.granted();
+        let (granted, kept) = self.locks.granted(self.rank);
         let mut answers: Vec<_> =
             granted.iter().map(|it| (it.origin, answer(it.number, 0).alone())).collect();
         let sharer = granted.last().filter(|it| !it.is_exclusive);
         answers.extend(sharer.and_then(|it| self.wake_sharer(it.origin)));
+        answers.extend(kept.map(freed));
         answers
     }
 
