@@ -36,7 +36,8 @@ static void begin_with_thread(int *argc, char ***argv) {
 
 /* Each rank has the lock of its own memory and wants the next one's; or rank 2's memory is locked
    by rank 0, rank 1 waits for that, and rank 2 for a message from there. Rank 0 gives the lock back
-   late, or never: it waits for rank 1, too. Near locks lie where ranks of a node reach them. */
+   late, or never: it waits for rank 1, too. Near locks lie where ranks of a node reach them, and
+   rank 2 waits for its own. */
 static void locks(const char *how, MPI_Comm comm) {
     MPI_Win window;
     int is_late = strncmp(how, "slow", 4) == 0;
@@ -60,6 +61,10 @@ static void locks(const char *how, MPI_Comm comm) {
         if (rank == 1) MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, window);
         if (rank == 1) MPI_Win_unlock(2, window);
         if (rank == 1) MPI_Send(&value, 1, MPI_INT, 2, 6, comm);
+        if (rank == 2 && strstr(how, "near")) {
+            MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, window);
+            MPI_Win_unlock(2, window);
+        }
         if (rank == 2) receive(1, 6, comm);
     }
     MPI_Win_free(&window);

@@ -20,8 +20,8 @@ pub const MSIZE_MAX: usize = 4 * 1024 * 1024 + IO_HEADER;
 pub const MSIZE_ASKED: usize = 1024 * 1024 + IO_HEADER;
 
 /// Smallest message size a session works with: the least that Linux's v9fs may be told to ask for.
-/// All but two things that have a limit fit: a walk of 16 names of 255 bytes (4,129 bytes), which
-/// our client cuts, and symbolic links of more than 4,087.
+/// What has a limit fits, but for two things: a walk of 16 names of 255 bytes (4,129 bytes), which
+/// `Fid::walk` cuts, and what is said of symbolic links of more than some 3,700.
 pub const MSIZE_MIN: usize = 4096;
 
 /// Most a connection may send before its `Tversion` is answered: a version string needs 32.

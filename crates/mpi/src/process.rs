@@ -226,7 +226,11 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             }
             match waited.and_then(|()| state.progress()) {
                 Ok(true) => {}
-                Ok(false) if is_long => patience.in_vain(&mut state.endpoint),
+                Ok(false) if is_long => {
+                    patience.in_vain(&mut state.endpoint);
+                    // Of who is gone nothing comes: those who stand by look themselves.
+                    state.turns.change();
+                }
                 Ok(false) => {}
                 Err(error) => break Err(error),
             }

@@ -403,8 +403,8 @@ impl<C: Carrier, M: Memory> State<C, M> {
         Some(wait)
     }
 
-    /// What this rank waits on that waits for a lock where that lies: who has it may give it to any
-    /// other rank that has it there, and say nothing of that here.
+    /// What this rank waits on that waits for a lock where that lies: all of the window, for who
+    /// has it may give it to any other, and say nothing of that here.
     fn wait_for_lock(
         &mut self,
         (context, target): (u64, u32),
@@ -412,7 +412,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
         communicators: Communicators<'_>,
     ) -> Option<Wait> {
         let window = self.windows.get(context).ok()?;
-        let (holders, near) = window.neighbours_of_lock(target);
+        let (holders, others) = window.around_lock(target);
         let rank = window.world(target);
         // It is to be had by now.
         if holders.is_empty() {
@@ -422,7 +422,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
         let (who, have) = (listed(&holders), has(&holders));
         let what =
             format!("{call} waits for the lock of rank {rank} in {name}, which {who} {have}");
-        let mut wait = self.endpoint.waits_on(near, besides, what, communicators)?;
+        let mut wait = self.endpoint.waits_on(others, besides, what, communicators)?;
         wait.needs.clear();
         Some(wait)
     }

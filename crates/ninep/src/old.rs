@@ -520,7 +520,7 @@ impl<T: Tree> Session<T> {
             slot.cursor.cookie = entry.next;
         }
         let moved = slot.cursor.cookie != start.cookie;
-        if full && data.is_empty() && !moved && count > start.left {
+        if full && data.is_empty() && !moved && count != start.left {
             let text = format!("no entry fits into {count} bytes");
             return self.refuse(tag, &Error::new(Errno::INVAL, text));
         }

@@ -91,7 +91,10 @@ fn wait_here(win: &Win, target: u32, is_exclusive: bool) -> Result<()> {
         if inner.has_lock(endpoint, target, is_exclusive)? {
             return Ok(Some(()));
         }
-        state.ask_window(context, |inner, is_gone| inner.may_wait_for_lock(target, is_gone))?;
+        let passed =
+            state.ask_window(context, |inner, is_gone| inner.may_wait_for_lock(target, is_gone))?;
+        let (inner, endpoint) = state.window(context)?;
+        passed.into_iter().try_for_each(|rank| inner.pass_by(endpoint, target, rank))?;
         Ok(None)
     });
     had(win, target, waited)

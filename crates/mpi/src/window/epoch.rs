@@ -173,15 +173,16 @@ impl<M: Memory> Window<M> {
         target: u32,
         is_exclusive: bool,
     ) -> Result<bool> {
-        let has = self.locks.get(&target).is_none_or(|it| it.wait(self.rank, is_exclusive));
+        let has = self.locks.get(&target).is_some_and(|it| it.wait(self.rank, is_exclusive));
         if has {
             self.wake_sharer(endpoint, target, is_exclusive)?;
         }
         Ok(has)
     }
 
-    /// That nobody has a lock that lies here who is gone; `is_gone` says whether a rank of the job
-    /// is.
+    /// That neither a rank that has a lock which lies here is gone, nor its owner; those who wait
+    /// for it, and are, or for which it is kept though they do not: they are to be passed by.
+    /// `is_gone` says whether a rank of the job is.
     ///
     /// # Errors
     /// [`Class::ProcAborted`].
@@ -189,10 +190,36 @@ impl<M: Memory> Window<M> {
         &self,
         target: u32,
         mut is_gone: impl FnMut(u32) -> Option<Failure>,
+    ) -> Result<Vec<(u32, bool)>> {
+        let Some(lock) = self.locks.get(&target) else { return Ok(Vec::new()) };
+        // Without it nobody gives the lock to those who are elsewhere.
+        if let Some(failure) = is_gone(self.group.world(target)) {
+            return Err(failure.into());
+        }
+        let (waiting, kept) = lock.waiting();
+        let mut is_gone = |rank: &u32| is_gone(self.group.world(*rank)).is_some();
+        let holders = lock.holders();
+        let gone = holders.iter().find(|rank| !waiting.contains(rank) && is_gone(rank));
+        // What it did last may be that it gave the lock back.
+        if let Some(rank) = gone.filter(|rank| lock.holders().contains(rank)) {
+            return Err(never_given(self.group.world(*rank)));
+        }
+        let gone = waiting.into_iter().filter(is_gone).map(|rank| (rank, true));
+        Ok(gone.chain(kept.map(|rank| (rank, false))).collect())
+    }
+
+    /// Passes a rank by that waits for a lock which lies here and is gone, or does not wait.
+    ///
+    /// # Errors
+    /// That nothing can be carried any more.
+    pub fn pass_by<C: Carrier>(
+        &self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: u32,
+        (rank, is_gone): (u32, bool),
     ) -> Result<()> {
-        let holders = self.locks.get(&target).map_or(Vec::new(), Lock::holders);
-        let mut holders = holders.into_iter().map(|rank| self.group.world(rank));
-        holders.find(|rank| is_gone(*rank).is_some()).map_or(Ok(()), |rank| Err(never_given(rank)))
+        let next = self.locks.get(&target).and_then(|lock| lock.pass_by(rank, is_gone));
+        next.map_or(Ok(()), |next| self.freed(endpoint, next))
     }
 
     /// A rank's number in the job.
@@ -201,11 +228,10 @@ impl<M: Memory> Window<M> {
     }
 
     /// Who has a lock that lies here, and who may give or take it, by their numbers in the job.
-    pub(crate) fn neighbours_of_lock(&self, target: u32) -> (Vec<u32>, Vec<u32>) {
-        let world = |rank: u32| self.group.world(rank);
+    pub(crate) fn around_lock(&self, target: u32) -> (Vec<u32>, Vec<u32>) {
         let holders = self.locks.get(&target).map_or(Vec::new(), Lock::holders);
-        let near = self.locks.keys().map(|rank| world(*rank)).collect();
-        (holders.into_iter().map(world).collect(), near)
+        let holders = holders.into_iter().map(|rank| self.group.world(rank)).collect();
+        (holders, self.group.members().collect())
     }
 
     /// Where this rank shares a lock now, another may that waits for it.
@@ -223,7 +249,7 @@ impl<M: Memory> Window<M> {
     /// Tells one that waits for a lock, or has a queue of such, to look at it.
     fn freed<C: Carrier>(&self, endpoint: &mut Endpoint<C, Typed<M>>, rank: u32) -> Result<()> {
         match self.tell(endpoint, rank, Head::new(Kind::Freed, 0).alone()) {
-            // Others look themselves then.
+            // Others look themselves, after a while.
             Ok(()) | Err(Failure::Gone { .. }) => Ok(()),
             Err(failure) => Err(failure.into()),
         }
@@ -318,7 +344,11 @@ impl<M: Memory> Window<M> {
             return Ok(Vec::new());
         }
         self.unflushed.remove(&target);
-        Ok(vec![self.signal(endpoint, target, Kind::Unlock)?])
+        let asked = self.signal(endpoint, target, Kind::Unlock);
+        if let (Err(_), Some(lock)) = (&asked, self.locks.get(&target)) {
+            lock.give(self.rank);
+        }
+        Ok(vec![asked?])
     }
 
     /// Lets ranks use this one's memory.

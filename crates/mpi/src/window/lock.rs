@@ -12,7 +12,8 @@
 //!
 //! *Nothing is missed.* Who waits writes its byte, and then looks at the word; who gives the lock
 //! back writes the word, and then looks at the bytes. Whoever is woken says in its byte that it has
-//! looked, before it looks again.
+//! looked, before it looks again. A rank may be killed anywhere in between, so who waits looks once
+//! a second as well, and sees to it that the lock is kept for none that is gone.
 
 use crate::atom::Atom;
 use crate::buffer::Memory;
@@ -81,8 +82,15 @@ fn taken(word: u64, rank: u32, is_exclusive: bool, is_queued: bool) -> Option<u6
     let is_free = have == 0 || is_kept;
     let past = match word & (QUEUED | NEAR) {
         0 => 0,
-        NEAR if is_kept => 0,
-        _ if is_queued => 0,
+        // The queue is next.
+        flags if is_kept => {
+            if flags == NEAR {
+                0
+            } else {
+                past.max(PAST)
+            }
+        }
+        flags if is_queued && (is_free || flags == QUEUED) => 0,
         _ if past < PAST_MAX => past + PAST,
         // Who gives the lock back keeps it for one that waits here.
         NEAR if is_free => past,
@@ -272,18 +280,37 @@ impl<M: Memory> Lock<M> {
         None
     }
 
-    /// Keeps it for one that waits here, where none has had it since one of the queue; the rank
-    /// that is to be woken.
-    pub fn keep(&self, owner: u32) -> Option<u32> {
-        let is_due = |word| word & (HAVE | NEAR | PAST_ALL) == NEAR;
-        if !is_due(self.now()) {
+    /// Keeps it, if nobody has it, for the next behind a rank that waits here: that is to be woken.
+    pub fn keep(&self, last: u32) -> Option<u32> {
+        let may = |word| word & HAVE == 0 && word & NEAR != 0;
+        if !may(self.now()) {
             return None;
         }
         self.change(|word| {
-            let next = if is_due(word) { self.next(owner, 0) } else { None };
+            let next = if may(word) { self.next(last, 0) } else { None };
             next.map(|next| word | KEPT | u64::from(next))
         })?;
-        self.wake(owner)
+        self.wake(last)
+    }
+
+    /// Those that wait here, and one for which it is kept though that does not wait: whoever was to
+    /// undo that is gone.
+    pub fn waiting(&self) -> (Vec<u32>, Option<u32>) {
+        let have = self.now() & HAVE;
+        let waits = |rank: &u32| self.says(*rank) & WAITS != 0;
+        let kept = Some(have as u32).filter(|rank| have & KEPT != 0 && !waits(rank));
+        ((0..self.ranks).filter(waits).collect(), kept)
+    }
+
+    /// Keeps it no longer for a rank that does not wait, which may be gone; the one that is to be
+    /// woken.
+    pub fn pass_by(&self, rank: u32, is_gone: bool) -> Option<u32> {
+        if is_gone {
+            self.say(rank, |byte| (byte & WAITS != 0).then_some(byte & SHARES));
+        }
+        let kept = KEPT | u64::from(rank);
+        self.change(|word| (word & HAVE == kept).then(|| self.left(word, rank)))?;
+        self.wake(rank)
     }
 
     /// Says whether somebody waits in the owner's queue.
@@ -424,6 +451,25 @@ pub(super) mod tests {
         }
         assert_eq!(lock.give(last), wakes(3));
         assert!(!lock.take(1, false, false) && lock.wait(3, true));
+    }
+
+    #[test]
+    fn a_lock_that_is_kept_for_one_that_is_gone_goes_to_the_next() {
+        let lock = Lock::<Words>::apart(8);
+        assert!(lock.take(1, true, false) && !lock.wait(3, true) && !lock.wait(4, true));
+        for _ in 0..64 {
+            lock.give(1);
+            assert!(lock.take(1, true, false));
+        }
+        assert_eq!((lock.give(1).wakes, lock.holders()), (Some(3), vec![3]));
+        assert_eq!(lock.waiting(), (vec![3, 4], None));
+        assert_eq!((lock.pass_by(3, true), lock.waiting()), (Some(4), (vec![4], None)));
+        assert!(lock.wait(4, true));
+        // Who was to undo this was killed before it did.
+        lock.change(|word| Some(word & !HAVE | KEPT | 5));
+        assert!(!lock.wait(6, true));
+        assert_eq!((lock.waiting().1, lock.pass_by(5, false)), (Some(5), Some(6)));
+        assert!(lock.wait(6, true));
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl<M: Memory> Window<M> {
     /// A window, and this rank's memory of it.
     pub fn new(shape: Shape, regions: Vec<Region<M>>) -> Window<M> {
         let Shape { context, group, rank, sizes, units } = shape;
-        let own = Target::new(regions, rank, group.size());
+        let own = Target::new(regions, group.size());
         Window {
             context,
             group,

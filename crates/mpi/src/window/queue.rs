@@ -15,11 +15,15 @@ pub(super) struct Waiting {
 pub(super) struct Queue<M> {
     pub lock: Lock<M>,
     waiting: VecDeque<Waiting>,
+    /// The last rank that waited where the lock lies and for which it was kept.
+    last: u32,
+    /// Whether one of the queue has had it since.
+    has_had: bool,
 }
 
 impl<M: Memory> Queue<M> {
     pub fn of(lock: Lock<M>) -> Queue<M> {
-        Queue { lock, waiting: VecDeque::new() }
+        Queue { lock, waiting: VecDeque::new(), last: 0, has_had: false }
     }
 
     /// One more waits.
@@ -28,16 +32,20 @@ impl<M: Memory> Queue<M> {
         self.waiting.push_back(waiting);
     }
 
-    /// Those that have the lock now, and had not before, and the rank for which it is kept where
-    /// that waits: it is to be woken.
-    pub fn granted(&mut self, owner: u32) -> (Vec<Waiting>, Option<u32>) {
+    /// Those that have the lock now, and had not before, and the rank for which it is kept, that
+    /// waits where it lies and is to be woken: one of those gets it between two of these.
+    pub fn granted(&mut self) -> (Vec<Waiting>, Option<u32>) {
         let mut granted = Vec::new();
         while let Some(first) = self.waiting.pop_front() {
-            let kept = self.lock.keep(owner);
+            let kept = if self.has_had { self.lock.keep(self.last) } else { None };
+            if let Some(kept) = kept {
+                (self.last, self.has_had) = (kept, false);
+            }
             if kept.is_some() || !self.lock.take(first.origin, first.is_exclusive, true) {
                 self.waiting.push_front(first);
                 return (granted, kept);
             }
+            self.has_had = true;
             granted.push(first);
         }
         self.lock.queue(false);
@@ -83,7 +91,7 @@ mod tests {
     }
 
     fn granted(queue: &mut Queue<Words>) -> Vec<u32> {
-        let (granted, kept) = queue.granted(0);
+        let (granted, kept) = queue.granted();
         assert_eq!(kept, None);
         granted.into_iter().map(|it| it.origin).collect()
     }
@@ -154,7 +162,7 @@ mod tests {
             // The next one asks before the last has given it back.
             assert_eq!(ask(&mut locks, 2, true), []);
             locks.lock.give(1);
-            let (gets, kept) = locks.granted(0);
+            let (gets, kept) = locks.granted();
             assert_eq!((gets.len(), kept), (0, Some(3)));
             assert!(!locks.is_forgotten() && locks.lock.wait(3, true));
             assert_eq!(ask(&mut locks, 1, true), []);
@@ -164,12 +172,45 @@ mod tests {
             locks.lock.give(4);
             assert_eq!(granted(&mut locks), [2]);
             locks.lock.give(2);
-            let (gets, kept) = locks.granted(0);
+            let (gets, kept) = locks.granted();
             assert_eq!((gets.len(), kept), (0, Some(3)));
             assert!(locks.lock.wait(3, true));
             locks.lock.give(3);
             assert_eq!(granted(&mut locks), [1]);
             assert!(!locks.lock.wait(3, true));
         }
+    }
+
+    #[test]
+    fn what_is_kept_for_one_that_waits_here_is_had_by_it_also_when_a_queue_begins() {
+        let mut locks = queue();
+        assert!(locks.lock.take(1, true, false) && !locks.lock.wait(3, true));
+        for _ in 0..64 {
+            locks.lock.give(1);
+            assert!(locks.lock.take(1, true, false));
+        }
+        assert_eq!(locks.lock.give(1).wakes, Some(3));
+        assert_eq!(ask(&mut locks, 2, true), []);
+        assert!(!locks.is_forgotten() && locks.lock.wait(3, true));
+        locks.lock.give(3);
+        assert_eq!(granted(&mut locks), [2]);
+    }
+
+    #[test]
+    fn who_waits_here_gets_the_lock_also_where_those_of_the_queue_always_share_it() {
+        let mut locks = queue();
+        assert_eq!(ask(&mut locks, 1, false), [1]);
+        assert!(!locks.lock.wait(3, true));
+        let mut times = 0;
+        // The next one asks before the last has given it back.
+        while ask(&mut locks, 1 + (times + 1) % 2, false).len() == 1 {
+            locks.lock.give(1 + times % 2);
+            times += 1;
+            assert!(times <= 64);
+        }
+        locks.lock.give(1 + times % 2);
+        let (gets, kept) = locks.granted();
+        assert_eq!((gets.len(), kept), (0, Some(3)));
+        assert!(locks.lock.wait(3, true));
     }
 }

@@ -44,7 +44,6 @@ fn freed<M: Memory>(rank: u32) -> Answer<M> {
 
 /// A rank's own part.
 pub(super) struct Target<M> {
-    rank: u32,
     pub regions: Vec<Region<M>>,
     /// Whether other ranks have the memory at addresses of theirs.
     pub is_shared: bool,
@@ -58,11 +57,11 @@ pub(super) struct Target<M> {
 }
 
 impl<M: Memory> Target<M> {
-    pub fn new(regions: Vec<Region<M>>, rank: u32, size: u32) -> Target<M> {
+    pub fn new(regions: Vec<Region<M>>, size: u32) -> Target<M> {
         let none = vec![0; size as usize];
         let (locks, faults) = (Queue::of(Lock::apart(size)), HashMap::new());
         let posts = none.clone();
-        Target { rank, regions, is_shared: false, locks, faults, posts, completes: none }
+        Target { regions, is_shared: false, locks, faults, posts, completes: none }
     }
 
     /// Carries out what a rank asks for.
@@ -85,10 +84,11 @@ impl<M: Memory> Target<M> {
             }
             Kind::Freed => return self.grant(),
             Kind::Unlock => {
+                // Before the answer, behind which its rank may say that it waits for another.
                 let wakes = self.locks.lock.give(origin).wakes;
-                let mut answers = vec![(origin, answer(number, self.fault(origin)).alone())];
-                answers.extend(wakes.map(freed));
+                let mut answers: Vec<_> = wakes.into_iter().map(freed).collect();
                 answers.extend(self.grant());
+                answers.push((origin, answer(number, self.fault(origin)).alone()));
                 return answers;
             }
             Kind::Flush => return vec![(origin, answer(number, self.fault(origin)).alone())],
@@ -119,7 +119,7 @@ impl<M: Memory> Target<M> {
     }
 
     fn grant(&mut self) -> Vec<Answer<M>> {
-        let (granted, kept) = self.locks.granted(self.rank);
+        let (granted, kept) = self.locks.granted();
         let mut answers: Vec<_> =
             granted.iter().map(|it| (it.origin, answer(it.number, 0).alone())).collect();
         let sharer = granted.last().filter(|it| !it.is_exclusive);
