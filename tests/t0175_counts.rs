@@ -62,8 +62,9 @@ fn a_launch_is_one_order_and_a_report_of_each_node() {
         assert_eq!(cost.get("letters"), NODES, "{cost:?}");
         // Both go to each node, as data and as the word that it is everywhere.
         assert!(cost.get("stage") >= 2 * NODES && cost.get("decide") >= 2 * NODES, "{cost:?}");
-        // No report is an operation, which the manager would have to say that it has taken.
-        assert_eq!(cost.get("taken"), 0, "{cost:?}");
+        // No report is an operation, which the manager would have to say that it has taken: there
+        // would be one of each node. A node to which something else happens may say that so.
+        assert!(cost.get("taken") < NODES / 4, "{cost:?}");
         // The order names the nodes and is what it is because of that.
         assert!(cost.get("bytes") < NODES * 4096, "{cost:?}");
     }
