@@ -496,7 +496,7 @@ pub(super) mod tests {
         let work = |rank: u32, sleep: mpsc::Receiver<()>| {
             let lock = Lock::at(memory.clone(), 8);
             for turn in 0..TIMES {
-                let is_exclusive = (turn * 7 + rank) % 3 != 0;
+                let is_exclusive = !(turn * 7 + rank).is_multiple_of(3);
                 if !lock.take(rank, is_exclusive, false) {
                     while !lock.wait(rank, is_exclusive) {
                         let bell = sleep.recv_timeout(Duration::from_secs(60));
@@ -508,7 +508,7 @@ pub(super) mod tests {
                 if !is_exclusive {
                     wake(lock.wake_sharer(rank));
                 }
-                if turn % 16 == 0 {
+                if turn.is_multiple_of(16) {
                     thread::yield_now();
                 }
                 inside.fetch_sub(own, Ordering::SeqCst);
