@@ -305,8 +305,9 @@ fn who_waits_for_jobs_hears_how_they_end_also_of_another_manager() {
     let go = cluster.work().join("go");
     let line = format!("until [ -e {} ]; do sleep 0.05; done; exit $1", go.display());
     let [bad, good] = ["3", "0"].map(|exit| {
-        let args = ["run", "--detach", "-n", "2", "sh", "-c", &line, "sh", exit];
-        cluster.muster(&args).run().ok().out.trim().to_owned()
+        // Neither is ended because the other has failed.
+        let args = ["--detach", "--keep-going", "-n", "2", "sh", "-c", &line, "sh", exit];
+        cluster.muster(&[&["run"], &args[..]].concat()).run().ok().out.trim().to_owned()
     });
     let mut waits = cluster.muster(&["wait", &good, &bad]).start();
     std::thread::sleep(Duration::from_millis(300));
@@ -314,8 +315,7 @@ fn who_waits_for_jobs_hears_how_they_end_also_of_another_manager() {
     cluster.await_nodes(2);
     assert!(!waits.ended(), "{}", waits.err());
     fs::write(&go, "").unwrap();
-    // The second may be ended before it has seen the file, too.
-    waits.wait().code(3).says(" exited 3").says("[E302, exit 3]");
+    waits.wait().code(3).says("ranks 0-1 on n[0-1] exited 3  [E302, exit 3]");
     let said = cluster.muster(&["wait", &good]).run().ok();
     assert_eq!((said.out, said.err), Default::default());
     cluster.muster(&["wait", "99"]).run().code(1).says("there is no job 99");

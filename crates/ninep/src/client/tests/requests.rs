@@ -144,18 +144,23 @@ fn a_fid_is_clunked_once_with_its_last_clone() {
     server.join().expect("script");
 }
 
+/// Answers walks of so many names each.
+fn walked(fake: &mut Fake, counts: &[usize]) {
+    for count in counts {
+        let (tag, request) = fake.request().expect("a walk");
+        let Tmessage::Walk { names, .. } = request else { panic!("{request:?}") };
+        assert_eq!(names.as_slice().len(), *count);
+        let qids = Qids((0..*count as u64).map(qid).collect());
+        fake.answer(tag, &Rmessage::Walk { qids });
+    }
+}
+
 #[test]
 fn a_short_walk_names_what_is_missing_and_long_paths_take_several() {
     let (client, server) = attached(|fake| {
         let tag = fake.tag();
         fake.answer(tag, &Rmessage::Walk { qids: Qids(vec![qid(1)]) });
-        for count in [16, 4] {
-            let (tag, request) = fake.request().expect("a walk");
-            let Tmessage::Walk { names, .. } = request else { panic!("{request:?}") };
-            assert_eq!(names.as_slice().len(), count);
-            let qids = Qids((0..count as u64).map(qid).collect());
-            fake.answer(tag, &Rmessage::Walk { qids });
-        }
+        walked(fake, &[16, 4]);
         while fake.request().is_some() {}
     });
     let error = client.walk("/a/b/c").expect_err("b is missing");
@@ -172,13 +177,7 @@ fn a_walk_of_long_names_is_cut_where_messages_are_short() {
     let (client, server) = dial(&options(), |fake| {
         fake.greet(MSIZE_MIN as u32, Version::MUSTER.name());
         fake.attach();
-        for count in [15, 5] {
-            let (tag, request) = fake.request().expect("a walk");
-            let Tmessage::Walk { names, .. } = request else { panic!("{request:?}") };
-            assert_eq!(names.as_slice().len(), count);
-            let qids = Qids((0..count as u64).map(qid).collect());
-            fake.answer(tag, &Rmessage::Walk { qids });
-        }
+        walked(fake, &[15, 5]);
         while fake.request().is_some() {}
     });
     let client = client.expect("attached");
