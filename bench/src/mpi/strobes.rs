@@ -36,8 +36,6 @@ struct Subject {
     name: &'static str,
     title: &'static str,
     program: Program,
-    /// On how many nodes, one or two.
-    nodes: &'static [usize],
     panels: &'static [(usize, Words)],
 }
 
@@ -46,16 +44,12 @@ const SUBJECTS: [Subject; 2] = [
         name: "sweep",
         title: "Sweep3D 50^3",
         program: Program::Sweep,
-        nodes: &[1, 2],
         panels: &[(2, &["50", "2", "1"]), (4, &["50", "2", "2"])],
     },
     Subject {
         name: "hypre",
         title: "hypre 2.26, algebraic multigrid with conjugate gradients, 27 points, 48^3",
         program: Program::Hypre,
-        // It tests and probes in loops, and between two nodes each that says no takes milliseconds
-        // in the coscheduled mode.
-        nodes: &[1],
         panels: &[
             (2, &["-n", "48", "48", "48", "-27pt", "-solver", "1", "-P", "2", "1", "1"]),
             (4, &["-n", "48", "48", "48", "-27pt", "-solver", "1", "-P", "2", "2", "1"]),
@@ -112,19 +106,16 @@ fn draw(subject: &Subject, quick: bool, path: &Path, home: &Path) -> Result<Repo
             only: &[],
             hosts: None,
         };
-        let curves = curves(&scene, subject.nodes, rounds, (&cluster, &hosts))?;
+        let curves = curves(&scene, rounds, (&cluster, &hosts))?;
         let title = format!("{ranks} ranks");
         notes.extend(curves.iter().map(|curve| format!("{title}, {}", curve.told())));
         panels.push(panel(title, &curves));
     }
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let far = match subject.nodes.contains(&2) {
-        true => "; two nodes: ours by TLS over TCP, Open MPI by TCP over the same links",
-        false => "",
-    };
     let below = format!(
         "strobes early when all ranks of a node wait, or fixed; medians of {rounds} rounds; one \
-         machine of {processors} processors{far}"
+         machine of {processors} processors; two nodes: ours by TLS over TCP, Open MPI by TCP over \
+         the same links"
     );
     let title = subject.title.to_owned();
     Figure { title, below, panels }.save(path)?;
@@ -135,7 +126,6 @@ fn draw(subject: &Subject, quick: bool, path: &Path, home: &Path) -> Result<Repo
 /// Measures all curves of a panel.
 fn curves(
     scene: &Scene<'_>,
-    nodes: &[usize],
     rounds: usize,
     (cluster, hosts): (&Cluster, &Namespaces),
 ) -> Result<Vec<Curve>> {
@@ -145,7 +135,7 @@ fn curves(
         "there is no build of {:?} for each MPI: see what was said above",
         scene.program
     );
-    let mut curves = all(&sides, nodes);
+    let mut curves = all(&sides);
     let mut digits = Digits::default();
     // The first run finds nothing in caches.
     let ours = sides.iter().find(|side| side.name == OURS).context("ours is not there")?;
@@ -184,7 +174,7 @@ fn curves(
 }
 
 /// The curves of a panel, with nothing measured yet: those of one node, then those of two.
-fn all(sides: &[Side], on: &[usize]) -> Vec<Curve> {
+fn all(sides: &[Side]) -> Vec<Curve> {
     let curve = |name, side, nodes, strobes: Option<bool>| {
         let color = match (side == OURS, nodes) {
             (true, 1) => NEAR,
@@ -201,7 +191,7 @@ fn all(sides: &[Side], on: &[usize]) -> Vec<Curve> {
         Curve { name, color, mark, side, nodes, strobes, points }
     };
     let mut all = Vec::new();
-    for nodes in on.iter().copied() {
+    for nodes in [1, 2] {
         all.push(curve("early", OURS, nodes, Some(false)));
         all.push(curve("fixed", OURS, nodes, Some(true)));
         all.push(curve("direct", OURS, nodes, None));
@@ -302,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_level_is_drawn_from_the_shortest_strobe_to_the_longest() {
-        let mut curve = all(&[], &[1, 2]).remove(2);
+        let mut curve = all(&[]).remove(2);
         curve.points[0].0.extend([3.0, 1.0, 2.0]);
         assert_eq!(curve.series().points, [(20.0, 2.0), (1000.0, 2.0)]);
     }

@@ -17,6 +17,9 @@ use std::time::Duration;
 /// How long a node may take to say that it has closed an input.
 const CLOSED: Duration = Duration::from_secs(2);
 
+/// After which a node is given again what it had no room for.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// Ends the input of all ranks that read; returns when their nodes know.
 pub(super) fn close(job: &Arc<Job>) {
     let holds: Vec<Hold> = job.state().holds.iter().flatten().cloned().collect();
@@ -119,9 +122,10 @@ struct Reader {
 struct Share {
     data: Vec<u8>,
     state: Mutex<Settling>,
+    later: Box<dyn Fn(Deed) + Send + Sync>,
 }
 
-type GiveBack = Box<dyn FnOnce() + Send>;
+type Deed = Box<dyn FnOnce() + Send>;
 
 struct Settling {
     /// Who has not answered yet.
@@ -132,15 +136,33 @@ struct Settling {
     had: bool,
     /// From whom they were taken back.
     without: Vec<Reader>,
+    /// What was sent, to be taken back; none any more once it was.
+    sent: Option<Vec<Cancel>>,
     /// Whom to answer, and what to do if nobody has taken them.
-    then: Option<(Ticket<u32>, GiveBack)>,
+    then: Option<(Ticket<u32>, Deed)>,
 }
 
 impl Share {
-    fn send(self: &Arc<Share>, reader: Reader) -> Cancel {
+    fn send(self: &Arc<Share>, reader: Reader) {
         let (share, stdin) = (self.clone(), reader.stdin.clone());
         let data = &self.data[reader.has..];
-        stdin.write_then(0, data, move |answer| share.settle(reader, &answer))
+        let sent = stdin.write_then(0, data, move |answer| share.settle(reader, &answer));
+        let mut state = self.state.lock().expect("no holder panics");
+        // What one has, all are to have: then it is taken back from nobody.
+        let is_wanted = state.taken;
+        if let Some(all) = &mut state.sent {
+            return all.push(sent);
+        }
+        drop(state);
+        if !is_wanted {
+            sent.flush();
+        }
+    }
+
+    /// Takes it back from whoever has not taken it.
+    fn flush(&self) {
+        let sent = self.state.lock().expect("no holder panics").sent.take();
+        sent.iter().flatten().for_each(Cancel::flush);
     }
 
     /// One has taken the bytes, has ended, or had the write taken back. After the last one it is
@@ -150,6 +172,14 @@ impl Share {
         match answer {
             Ok(_) => state.taken = true,
             Err(error) if error.errno == Errno::INTR => state.without.push(reader),
+            Err(error) if error.errno == Errno::AGAIN => {
+                // Too much waits for its node. The rank lives, and is to miss nothing.
+                if state.sent.is_some() || state.taken {
+                    let share = self.clone();
+                    return (self.later)(Box::new(move || share.send(reader)));
+                }
+                state.without.push(reader);
+            }
             Err(_) => {}
         }
         state.left -= 1;
@@ -161,7 +191,7 @@ impl Share {
             // The flush came too late: what one has, all are to have.
             state.left = without.len();
             drop(state);
-            return without.into_iter().for_each(|reader| drop(self.send(reader)));
+            return without.into_iter().for_each(|reader| self.send(reader));
         }
         let (taken, then) = (state.taken || state.had && without.is_empty(), state.then.take());
         drop(state);
@@ -177,12 +207,14 @@ impl Share {
     }
 }
 
-/// Has all readers take `data`. A flush takes it back from all of them, and is answered when they
-/// have said what became of it; `give_back` is called if none has taken it.
+/// Has all readers take `data`; `later` does something in a moment. A flush takes it back from all
+/// of them, and is answered when they have said what became of it; `give_back` is called if none
+/// has taken it.
 fn hand_out(
     call: &mut SynCall<'_>,
     readers: Vec<Reader>,
     data: &[u8],
+    later: impl Fn(Deed) + Send + Sync + 'static,
     give_back: impl FnOnce() + Send + 'static,
 ) -> Answer<u32> {
     let has_all = |reader: &Reader| reader.has == data.len() && reader.has > 0;
@@ -199,11 +231,13 @@ fn hand_out(
             taken: false,
             had: !having.is_empty(),
             without: Vec::new(),
+            sent: Some(Vec::new()),
             then: Some((ticket, Box::new(give_back))),
         };
-        let share = Arc::new(Share { data: data.to_vec(), state: Mutex::new(state) });
-        let sent: Vec<Cancel> = wanting.into_iter().map(|reader| share.send(reader)).collect();
-        hook.set(move || sent.iter().for_each(Cancel::flush));
+        let (state, later) = (Mutex::new(state), Box::new(later));
+        let share = Arc::new(Share { data: data.to_vec(), state, later });
+        wanting.into_iter().for_each(|reader| share.send(reader));
+        hook.set(move || share.flush());
     })
 }
 
@@ -214,7 +248,11 @@ impl Handle for Input {
         let readers = self.readers(data.len())?;
         let had: Vec<(usize, usize)> = readers.iter().map(|one| (one.rank, one.has)).collect();
         let job = self.job.clone();
-        hand_out(call, readers, data, move || {
+        let waiting = job.clone();
+        let later = move |deed: Deed| {
+            waiting.later(PAUSE, move |_| deed());
+        };
+        hand_out(call, readers, data, later, move || {
             let mut state = job.state();
             for (rank, has) in had {
                 if let Some(skip) = state.skips.get_mut(rank) {

@@ -263,12 +263,9 @@ impl Job {
         self.state().progress.phase() == Phase::Done
     }
 
-    /// When it ended, if nothing of it is left to be wiped.
-    pub(super) fn ended(&self) -> Option<f64> {
-        match &*self.past.lock().expect("no holder panics") {
-            Some(past) => past.ended.or(Some(past.submitted)),
-            None => self.state().ended,
-        }
+    /// Whether nothing of it is left to be wiped.
+    pub(super) fn has_ended(&self) -> bool {
+        self.past.lock().expect("no holder panics").is_some() || self.state().ended.is_some()
     }
 
     pub(super) fn is_pending(&self) -> bool {
@@ -518,7 +515,7 @@ impl Job {
             // A full disk costs the memory of this job, nothing else.
             let _ = manager.with_all_room(|| Ok(manager.history.add(&status)?));
             let _ = manager.record(&[Record::Done { status: Box::new(status.clone()) }]);
-            manager.room.may_go(self);
+            manager.has_ended(self);
             manager.event(json!({
                 "event": "job done", "job": self.id, "exit": status.exit, "end": status.end,
                 "why": status.why,

@@ -100,6 +100,8 @@ struct Jobs {
     /// The last number of a job or an attempt.
     last: u32,
     table: BTreeMap<u32, Arc<Job>>,
+    /// Those that have ended, in the order in which they did: clocks may be set back.
+    ended: Vec<u32>,
     /// Jobs that are in the journal only.
     forgotten: usize,
 }
@@ -116,12 +118,11 @@ pub(crate) fn uptime() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// Which jobs are not remembered any more, of those that ended at these times: the first, whenever
-/// they were made. Who has waited for a long one may not have looked at it yet.
-fn outdated(mut ended: Vec<(u32, f64)>) -> Vec<u32> {
-    ended.sort_by(|(_, one), (_, other)| one.total_cmp(other));
-    ended.truncate(ended.len().saturating_sub(REMEMBERED));
-    ended.into_iter().map(|(id, _)| id).collect()
+/// Takes those out that are not remembered any more, of jobs in the order in which they ended: the
+/// first, whenever they were made. Who has waited for a long one may not have looked at it yet.
+fn outdated(ended: &mut Vec<u32>) -> Vec<u32> {
+    let too_many = ended.len().saturating_sub(REMEMBERED);
+    ended.drain(..too_many).collect()
 }
 
 impl Manager {
@@ -239,9 +240,14 @@ impl Manager {
 
     /// Takes the jobs that ended first out of a table that has become too long.
     fn outdated(jobs: &mut Jobs) -> Vec<Arc<Job>> {
-        let ended = jobs.table.values().filter_map(|job| Some((job.id, job.ended()?)));
-        let outdated = outdated(ended.collect());
+        let outdated = outdated(&mut jobs.ended);
         outdated.iter().filter_map(|id| jobs.table.remove(id)).collect()
+    }
+
+    /// Nothing of a job is left to be wiped: some time it is forgotten, and its output may go.
+    fn has_ended(&self, job: &Arc<Job>) {
+        self.jobs().ended.push(job.id);
+        self.room.may_go(job);
     }
 
     fn log_of(&self, job: u32) -> PathBuf {
@@ -275,10 +281,11 @@ mod tests {
     #[test]
     fn a_long_job_that_has_just_ended_is_remembered_though_its_number_is_the_lowest() {
         let kept = REMEMBERED as u32;
-        let mut ended = vec![(1, 1e6)];
-        ended.extend((2..=kept).map(|id| (id, f64::from(id))));
-        assert!(outdated(ended.clone()).is_empty());
-        ended.extend([(kept + 1, 2.5), (kept + 2, 1e3)]);
-        assert_eq!(outdated(ended), [2, kept + 1]);
+        let mut ended: Vec<u32> = (2..=kept).chain([1]).collect();
+        assert!(outdated(&mut ended).is_empty());
+        ended.extend([kept + 2, kept + 1]);
+        assert_eq!(outdated(&mut ended), [2, 3]);
+        assert_eq!(ended.len(), REMEMBERED);
+        assert!(ended.contains(&1));
     }
 }

@@ -368,6 +368,9 @@ impl Manager {
         address: &str,
         (instance, arch, least): (u64, &str, Duration),
     ) -> Result<()> {
+        if self.is_connected(name, instance) {
+            return Ok(());
+        }
         self.clean(name, instance)?;
         let at = line::read_address(address)?;
         let options =
@@ -387,11 +390,13 @@ impl Manager {
         });
         let before = {
             let mut table = self.nodes.table();
-            let another = |known: &Known| {
-                known.losses
-                    + u32::from(known.link.as_ref().is_some_and(|l| l.instance != instance))
-            };
-            let losses = table.get(name).map_or(0, another);
+            let now = table.get(name).and_then(|known| known.link.as_ref());
+            // It has joined twice at once: there is one way to it, by which all of it is reached.
+            if now.is_some_and(|now| now.instance == instance) {
+                return Ok(());
+            }
+            let is_another = now.is_some();
+            let losses = table.get(name).map_or(0, |known| known.losses + u32::from(is_another));
             // To a manager that was started again it comes as it has been all the time.
             let is_first = |known: &Known| known.link.is_none() && known.lost.is_none();
             let is_first = table.get(name).is_none_or(is_first);
@@ -404,10 +409,9 @@ impl Manager {
         self.node_changed(name);
         self.nodes.joined.notify_all();
         if let Some(Known { link, gone, evidence, .. }) = before {
-            let replaced = link.filter(|before| before.instance != instance);
             let why = evidence.map(|(_, why)| why);
             let why = why.as_deref().unwrap_or("its node daemon was started again");
-            replaced.iter().chain(&gone).for_each(|lost| self.ranks_lost(lost, why));
+            link.iter().chain(&gone).for_each(|lost| self.ranks_lost(lost, why));
         }
         let (manager, weak) = (Arc::downgrade(self), Arc::downgrade(&link));
         client.on_close(move |_| {
@@ -419,6 +423,19 @@ impl Manager {
         let jobs = self.all_jobs();
         jobs.iter().for_each(|job| job.node_joined(&link));
         Ok(())
+    }
+
+    /// Whether a daemon that joins is connected already, by a connection that it answers: it was
+    /// told to join twice, or only lost its own way here. Where it does not answer, its connection
+    /// is broken and nobody has told us: as good as closed.
+    fn is_connected(self: &Arc<Manager>, name: &str, instance: u64) -> bool {
+        let link = self.nodes.table().get(name).and_then(|known| known.link.clone());
+        let Some(link) = link.filter(|link| link.instance == instance) else { return false };
+        if link.views.getattr().is_ok() {
+            return true;
+        }
+        self.closed(&link);
+        false
     }
 
     /// Has a node that was lost and comes back as the same daemon forget all that it ran there.
@@ -476,10 +493,8 @@ impl Manager {
                 known.why.insert(told.map_or_else(|| WHY.to_owned(), |(_, why)| why)).clone()
             })
         };
-        let Some(why) = current else {
-            // Another connection has taken its place.
-            return self.ranks_lost(link, WHY);
-        };
+        // Else another connection has taken its place, and what it ran was given up then.
+        let Some(why) = current else { return };
         self.event(json!({"event": "node down", "node": link.name, "why": why}));
         self.weigh_slices();
         self.node_changed(&link.name);

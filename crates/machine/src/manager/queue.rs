@@ -52,8 +52,6 @@ struct State {
     /// When this machine was booted, as its clock had it at the last look: it changes when that is
     /// set, and not when the machine sleeps.
     booted: Option<Moment>,
-    /// Nodes are still joining.
-    is_held: bool,
 }
 
 impl Queue {
@@ -68,7 +66,7 @@ impl Queue {
         }
         let waits = job.is_pending();
         let state = self.state();
-        let held = state.is_held.then(|| "the nodes are joining again".to_owned());
+        let held = state.schedule.is_held().then(|| "the nodes are joining again".to_owned());
         let is_seen = |other| job.view.is_none() || job.view_of(other) == job.view;
         let why = || held.or_else(|| state.schedule.reason(job.id, named, is_seen));
         (waits.then(why).flatten(), state.schedule.host(job.id))
@@ -274,9 +272,6 @@ impl Manager {
     /// Lets the schedule choose. The jobs chosen have their nodes then; the caller launches them
     /// once it has let the queue go.
     fn step(self: &Arc<Manager>, queue: &mut State) -> Vec<Arc<Job>> {
-        if queue.is_held {
-            return Vec::new();
-        }
         let now = moment();
         let up = Duration::try_from_secs_f64(super::uptime()).unwrap_or_default();
         let booted = now.saturating_sub(up);
@@ -309,7 +304,7 @@ impl Manager {
     }
 
     /// Something has changed.
-    fn reschedule(self: &Arc<Manager>, change: impl FnOnce(&mut Schedule)) {
+    pub(super) fn reschedule(self: &Arc<Manager>, change: impl FnOnce(&mut Schedule)) {
         let mut queue = self.queue.state();
         change(&mut queue.schedule);
         let jobs = self.step(&mut queue);
@@ -420,12 +415,13 @@ impl Manager {
         let Some(ask) = self.ask_again(job, &spec) else { return };
         let mut queue = self.queue.state();
         queue.schedule.submit(ask);
-        if !std::mem::replace(&mut queue.is_held, true) {
+        if !queue.schedule.is_held() {
+            // Nodes are still joining.
+            queue.schedule.hold(true);
             let manager = self.clone();
             job.lane.run(move || {
                 manager.nodes.await_back();
-                manager.queue.state().is_held = false;
-                manager.reschedule(|_| ());
+                manager.reschedule(|schedule| schedule.hold(false));
             });
         }
     }

@@ -52,7 +52,8 @@ struct Told {
     detached: bool,
     /// In the order in which it happened: the first failure is the job's.
     ends: Vec<Ended>,
-    done: Option<Status>,
+    /// When all of it had ended, counted in records, and how.
+    done: Option<(usize, Status)>,
     /// Why what it has printed is not kept.
     dropped: Option<String>,
 }
@@ -111,7 +112,7 @@ impl Read {
             Record::Detached { job } => self.job(job).detached = true,
             Record::Done { status } => {
                 let id = status.id;
-                self.job(id).done = Some(*status);
+                self.job(id).done = Some((at, *status));
             }
             Record::Dropped { job, why } => {
                 if let Some(told) = self.told.get_mut(&job) {
@@ -151,11 +152,10 @@ impl Read {
 /// Makes the jobs that `records` tell of.
 pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
     let mut read = Read::of(records);
-    let ended = |(id, told): (&u32, &Told)| {
-        let status = told.done.as_ref()?;
-        Some((*id, status.ended.unwrap_or(status.submitted)))
-    };
-    for id in super::outdated(read.told.iter().filter_map(ended).collect()) {
+    let done = read.told.iter().filter_map(|(id, told)| Some((told.done.as_ref()?.0, *id)));
+    let mut done: Vec<(usize, u32)> = done.collect();
+    done.sort_unstable();
+    for id in super::outdated(&mut done.into_iter().map(|(_, id)| id).collect()) {
         read.told.remove(&id);
         JobLog::remove(&manager.log_of(id));
     }
@@ -163,8 +163,9 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
     let _ = manager.journal.keep(|| |number| read.is_kept(number));
     manager.jobs().last = read.last;
     let mut told: Vec<(u32, Told)> = read.told.into_iter().collect();
-    // Those who wait, in their order.
-    told.sort_by_key(|(_, told)| told.queued.as_ref().map(|(at, _)| *at));
+    // Those who have ended, and those who wait, in their order.
+    let began = |told: &Told| told.queued.as_ref().map(|(at, _)| *at);
+    told.sort_by_key(|(_, told)| told.done.as_ref().map(|(at, _)| *at).or_else(|| began(told)));
     for (id, told) in told {
         let attempt = told.attempt.unwrap_or(id);
         let birth = Birth {
@@ -181,6 +182,8 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
         drop(jobs);
         one(manager, &job, told);
     }
+    // Before the strobers are told anything: an empty table would let all go on at once.
+    manager.reschedule(|_| ());
 }
 
 impl Told {
@@ -202,7 +205,7 @@ impl Told {
 /// Opens the log of a job that has one.
 fn open_log(manager: &Manager, job: &Job, told: &Told) -> Result<()> {
     // Where that is told of one that is done, the journal does not keep where they were.
-    let done = told.done.as_ref().map(|status| status.ranks.len()).filter(|ranks| *ranks > 0);
+    let done = told.done.as_ref().map(|(_, status)| status.ranks.len()).filter(|ranks| *ranks > 0);
     let Some(ranks) = told.ranks.or(done) else { return Ok(()) };
     let path = manager.log_of(job.id);
     let (log, waits) = match told.done {
@@ -227,9 +230,9 @@ fn open_log(manager: &Manager, job: &Job, told: &Told) -> Result<()> {
 
 fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
     let unreadable = open_log(manager, job, &told).err();
-    if let Some(status) = told.done {
+    if let Some((_, status)) = told.done {
         job.restore_done(&status);
-        return manager.room.may_go(job);
+        return manager.has_ended(job);
     }
     // There may be some that nobody knows of.
     job.state().kept = Some(Kept::default());

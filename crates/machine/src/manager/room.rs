@@ -30,8 +30,8 @@ const STEP: u64 = 64 << 10;
 pub(super) struct Room {
     directory: PathBuf,
     reserve: Mutex<File>,
-    /// Jobs that have ended and whose outputs are kept, and when they did.
-    ended: Mutex<Vec<(f64, Arc<Job>)>>,
+    /// Jobs that have ended and whose outputs are kept, in the order in which they did.
+    ended: Mutex<Vec<Arc<Job>>>,
 }
 
 impl Room {
@@ -48,7 +48,7 @@ impl Room {
         Ok(room)
     }
 
-    fn ended(&self) -> MutexGuard<'_, Vec<(f64, Arc<Job>)>> {
+    fn ended(&self) -> MutexGuard<'_, Vec<Arc<Job>>> {
         self.ended.lock().expect("no holder panics")
     }
 
@@ -56,13 +56,13 @@ impl Room {
     pub(super) fn may_go(&self, job: &Arc<Job>) {
         let output = job.placed.get().map(|placed| &placed.log);
         if output.is_some_and(|log| log.dropped().is_none()) {
-            self.ended().push((job.ended().unwrap_or_default(), job.clone()));
+            self.ended().push(job.clone());
         }
     }
 
     /// It is gone.
     pub(super) fn forget(&self, job: u32) {
-        self.ended().retain(|(_, one)| one.id != job);
+        self.ended().retain(|one| one.id != job);
     }
 
     /// The job whose output goes first. One that has a client has somebody who may still take it.
@@ -70,9 +70,7 @@ impl Room {
         let ended = self.ended();
         let has_output = |job: &Job| job.placed.get().is_some_and(|it| it.log.has_output());
         let is_free = |job: &Job| job.ties.owners.load(Ordering::Acquire) == 0 && has_output(job);
-        let free = ended.iter().filter(|(_, job)| is_free(job));
-        let first = free.min_by(|(one, _), (other, _)| one.total_cmp(other));
-        first.map(|(_, job)| job.clone())
+        ended.iter().find(|job| is_free(job)).cloned()
     }
 
     /// Whether there is room for a job.
@@ -117,7 +115,7 @@ impl Room {
             Some((said, id)) => (said, format!("  [{id}")),
             None => (&*error.text, String::new()),
         };
-        let has_ended = self.ended().iter().any(|(_, one)| one.id == job);
+        let has_ended = self.ended().iter().any(|one| one.id == job);
         let end = if has_ended { String::new() } else { format!("muster kill {job}, and ") };
         let most = bytes.div_ceil(1_000_000);
         let text = format!(
@@ -194,7 +192,7 @@ impl Job {
     /// It has not ended.
     pub(super) fn drop_output(&self) -> Result<()> {
         let Some(manager) = self.manager.upgrade() else { return launch::gone() };
-        if self.ended().is_none() {
+        if !self.has_ended() {
             let text = format!(
                 "job {0} has not ended, and what it prints is kept until then. To end it: muster \
                  kill {0}  [E165]",

@@ -203,13 +203,14 @@ pub struct Schedule {
     config: Config,
     scheduler: Box<dyn Scheduler>,
     steps: Steps,
+    is_held: bool,
 }
 
 impl Default for Schedule {
     fn default() -> Schedule {
         let config = Config::default();
         let (cluster, steps) = (Cluster::default(), Steps::default());
-        Schedule { cluster, scheduler: config.scheduler(), config, steps }
+        Schedule { cluster, scheduler: config.scheduler(), config, steps, is_held: false }
     }
 }
 
@@ -287,10 +288,27 @@ impl Schedule {
         cluster.pending = pending;
     }
 
+    /// From now on no job starts, or jobs start again. Those that run go on, by turns as before.
+    pub fn hold(&mut self, is_held: bool) {
+        self.is_held = is_held;
+    }
+
+    /// Whether no job starts.
+    pub fn is_held(&self) -> bool {
+        self.is_held
+    }
+
     /// The jobs that start now, from here on counted as running.
     pub fn step(&mut self, now: Moment) -> Vec<Start> {
         let cluster = &mut self.cluster;
         cluster.now = now;
+        if self.is_held {
+            // Who takes turns has to be told of those that run all the same.
+            let pending = std::mem::take(&mut cluster.pending);
+            self.scheduler.choose(cluster);
+            cluster.pending = pending;
+            return Vec::new();
+        }
         let steps = if self.scheduler.shares() { Vec::new() } else { self.steps.start(cluster) };
         let starts = self.scheduler.choose(cluster);
         let chosen: BTreeMap<u32, &Vec<u32>> =

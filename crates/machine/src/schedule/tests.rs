@@ -668,3 +668,21 @@ fn slots_that_are_more_than_there_may_be_get_no_new_jobs() {
     schedule.submit(on(5, 1));
     assert_eq!(schedule.reason(5, name, |_| true).unwrap(), told);
 }
+
+/// A manager that was started again has jobs that run and jobs that wait, and no nodes yet.
+#[test]
+fn while_nothing_may_start_those_that_run_take_turns_all_the_same() {
+    let mut schedule = Schedule::default();
+    schedule.set_config(Config::parse("gang slots=3").unwrap());
+    (0..2).for_each(|job| {
+        schedule.runs(Ask { job, nodes: 1, ..Ask::default() }, vec![0], Duration::ZERO);
+    });
+    schedule.submit(Ask { job: 2, nodes: 1, ..Ask::default() });
+    schedule.hold(true);
+    (0..2).for_each(|node| schedule.set_up(node, true));
+    assert_eq!(schedule.step(Duration::ZERO), []);
+    assert_eq!(schedule.slots().slots, [vec![0], vec![1]]);
+    assert!(schedule.is_pending(2));
+    schedule.hold(false);
+    assert_eq!(schedule.step(Duration::ZERO), [Start { job: 2, nodes: vec![1] }]);
+}

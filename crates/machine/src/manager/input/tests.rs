@@ -1,15 +1,16 @@
 //! What is written to several inputs at once, through a server and over connections as a job's.
 
-use super::{Reader, hand_out};
+use super::{Deed, Reader, hand_out};
 use crate::files::feed::{Feed, Next};
 use muster_ninep::call::Answer;
 use muster_ninep::client::{Client, Fid, Options};
-use muster_ninep::error::{Errno, Result};
+use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
 use muster_ninep::tree::OpenFlags;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 /// What a feed keeps before writers wait.
 const FULL: usize = 64 * 1024;
@@ -59,7 +60,13 @@ impl Handle for Both {
         };
         let readers = self.inputs.iter().enumerate().map(reader).collect();
         let given_back = self.given_back.clone();
-        hand_out(call, readers, data, move || {
+        let later = |deed: Deed| {
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(1));
+                deed();
+            });
+        };
+        hand_out(call, readers, data, later, move || {
             given_back.fetch_add(1, Ordering::Relaxed);
         })
     }
@@ -145,7 +152,7 @@ fn a_write_that_one_rank_has_taken_reaches_all_and_counts_as_written() {
     assert_eq!(job.got(0), b"taken");
     let mut late = job.got(1);
     let taken = loop {
-        match told.recv_timeout(std::time::Duration::from_millis(1)) {
+        match told.recv_timeout(Duration::from_millis(1)) {
             Ok(answer) => break answer,
             Err(_) => late.extend(job.got(1)),
         }
@@ -163,4 +170,63 @@ fn ranks_that_have_the_bytes_already_are_given_none_again() {
     let job = Job::new([7, 0]);
     assert_eq!(job.input.write_at(0, b"resumed"), Ok(7));
     assert_eq!((job.got(0), job.got(1)), (vec![], b"resumed".to_vec()));
+}
+
+/// An input that has no room for the first writes, as a node to which too much was sent.
+struct Full {
+    refuses: Arc<AtomicUsize>,
+    got: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Handle for Full {
+    fn write(&self, _: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
+        let less = |left: usize| left.checked_sub(1);
+        if self.refuses.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+            return fail(Errno::AGAIN, "no room");
+        }
+        self.got.lock().expect("no holder panics").extend(data);
+        Ok(data.len() as u32)
+    }
+}
+
+/// It was taken for a rank that has ended, and missed a piece in the midst of its input.
+#[test]
+fn a_rank_whose_node_has_no_room_is_given_the_bytes_again() {
+    let job = Job::new([0, 0]);
+    let (refuses, got) = (Arc::new(AtomicUsize::new(0)), Arc::<Mutex<Vec<u8>>>::default());
+    let (left, all) = (refuses.clone(), got.clone());
+    let full = File::new(0o200, move |_| Ok(Full { refuses: left.clone(), got: all.clone() }));
+    let (_node, client) = serve(vec![full.entry()]);
+    let input = open(&client, "0");
+    let inputs = vec![(open(&job.node, "0").through(&job.node.never_blocking()), 0), (input, 0)];
+    let both = Both { inputs, given_back: Arc::default() };
+    let (_front, client) = serve(vec![File::new(0o200, move |_| Ok(both.clone())).entry()]);
+    let input = open(&client, "0");
+    for piece in [b"one ", b"two "] {
+        refuses.store(3, Ordering::Relaxed);
+        assert_eq!(input.write_at(0, piece), Ok(4));
+    }
+    assert_eq!(job.got(0), b"one two ");
+    assert_eq!(*got.lock().expect("no holder panics"), b"one two ");
+}
+
+/// What was taken back while it waits for room is not sent any more.
+#[test]
+fn a_write_that_waits_for_room_is_taken_back_as_any_other() {
+    let (refuses, got) = (Arc::new(AtomicUsize::new(usize::MAX)), Arc::<Mutex<Vec<u8>>>::default());
+    let full = got.clone();
+    let full = File::new(0o200, move |_| Ok(Full { refuses: refuses.clone(), got: full.clone() }));
+    let (_node, client) = serve(vec![full.entry()]);
+    let given_back = Arc::new(AtomicUsize::new(0));
+    let both = Both { inputs: vec![(open(&client, "0"), 0)], given_back: given_back.clone() };
+    let (_front, client) = serve(vec![File::new(0o200, move |_| Ok(both.clone())).entry()]);
+    let input = open(&client, "0");
+    let (tell, told) = mpsc::channel();
+    let cancel = input.write_then(0, b"flushed", move |answer| drop(tell.send(answer)));
+    std::thread::sleep(Duration::from_millis(5));
+    cancel.flush();
+    let refused = told.recv().expect("an answer").expect_err("taken back");
+    assert_eq!(refused.errno, Errno::INTR);
+    assert_eq!(given_back.load(Ordering::Relaxed), 1);
+    assert!(got.lock().expect("no holder panics").is_empty());
 }
