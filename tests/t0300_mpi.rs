@@ -38,6 +38,17 @@ fn messages_are_right_in_every_way_to_send_them() {
     is_right_everywhere("sends");
 }
 
+/// Not in the coscheduled mode, where sends are not taken back.
+#[test]
+fn who_takes_a_send_back_waits_for_no_receive() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("cancel");
+    let cluster = Cluster::up("t0300cancel", 3);
+    for (nodes, ranks) in [("1", "1"), ("1", "2"), ("1", "5"), ("2", "2"), ("3", "8")] {
+        assert_eq!(ran(&cluster, nodes, ranks, &[&program]), format!("ok {ranks}\n"));
+    }
+}
+
 #[test]
 fn who_has_received_a_synchronous_message_says_so_at_once() {
     let mpi = Mpi::installed();

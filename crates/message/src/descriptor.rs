@@ -8,7 +8,7 @@ use crate::quiescence::Signal;
 /// Bytes of most heads, and the first ones of all.
 pub(crate) const HEAD: usize = 16;
 
-/// Of a synchronous message's.
+/// Of a synchronous message's, and of what takes one back.
 const SYNC_SIZE: usize = 24;
 
 /// Of an offer's, the longest.
@@ -40,6 +40,10 @@ pub(crate) enum Head {
     Data { receive: u32 },
     /// The message `number` has been received, and its bytes are not needed any more.
     Done { number: u32 },
+    /// The message `number` is to be forgotten, if no receive has it: `Dropped` says so then.
+    Drop { envelope: Envelope, number: u32 },
+    /// The message `number` was forgotten.
+    Dropped { number: u32 },
     /// In the coscheduled mode, about quiescence.
     Signal(Signal),
 }
@@ -54,11 +58,13 @@ const NEED: u8 = 7;
 const ASK: u8 = 8;
 const TELL: u8 = 9;
 const REVEAL: u8 = 10;
+const DROP: u8 = 11;
+const DROPPED: u8 = 12;
 
 /// Bytes of a head of a kind.
 fn size_of(kind: u8) -> usize {
     match kind {
-        SYNC => SYNC_SIZE,
+        SYNC | DROP => SYNC_SIZE,
         OFFER | TELL => LONG,
         _ => HEAD,
     }
@@ -136,6 +142,8 @@ impl Head {
             Head::Want { number, receive } => Encoded::new(WANT, 0, number, receive),
             Head::Data { receive } => Encoded::new(DATA, 0, receive, 0),
             Head::Done { number } => Encoded::new(DONE, 0, number, 0),
+            Head::Drop { envelope, number } => Encoded::of(DROP, envelope).set(2, number.into()),
+            Head::Dropped { number } => Encoded::new(DROPPED, 0, number, 0),
             Head::Signal(Signal::Need { epoch }) => Encoded::new(NEED, 0, epoch, 0),
             Head::Signal(Signal::Ask { wave }) => Encoded::new(ASK, 0, wave, 0),
             Head::Signal(Signal::Tell { wave, sent, received, needs }) => {
@@ -171,6 +179,8 @@ impl Head {
             WANT => Head::Want { number: first, receive: second },
             DATA => Head::Data { receive: first },
             DONE => Head::Done { number: first },
+            DROP => Head::Drop { envelope, number: third as u32 },
+            DROPPED => Head::Dropped { number: first },
             NEED => Head::Signal(Signal::Need { epoch: first }),
             ASK => Head::Signal(Signal::Ask { wave: first }),
             TELL => Head::Signal(Signal::Tell {
@@ -228,6 +238,8 @@ mod tests {
                 "tell" => {
                     Head::Signal(Signal::Tell { wave: 6, sent: 258, received: 0, needs: true })
                 }
+                "drop" => Head::Drop { envelope: offered, number: 8 },
+                "dropped" => Head::Dropped { number: 8 },
                 "reveal" => Head::Signal(Signal::Reveal { epoch: 6 }),
                 other => panic!("nobody knows the sample '{other}'"),
             };
@@ -237,7 +249,7 @@ mod tests {
             assert_eq!(read(&stamped), Some((head, 7)), "{name}");
             seen += 1;
         }
-        assert_eq!(seen, 10);
+        assert_eq!(seen, 12);
     }
 
     #[test]

@@ -89,7 +89,7 @@ pub struct Endpoint<C, B> {
     pub(crate) carrier: C,
     pub(crate) me: u32,
     pub(crate) state: State<B>,
-    outgoing: Outgoing,
+    pub(crate) outgoing: Outgoing,
 }
 
 impl<C: Carrier, B: Buffer> Endpoint<C, B> {
@@ -250,7 +250,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     }
 
     /// Has a message leave behind those that wait.
-    fn push(&mut self, to: u32, head: Head, number: Option<u32>, with_body: bool) {
+    pub(crate) fn push(&mut self, to: u32, head: Head, number: Option<u32>, with_body: bool) {
         if !matches!(head, Head::Signal(_)) {
             self.count();
         }
@@ -453,29 +453,6 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         Ok(Some(Ticket(number)))
     }
 
-    /// Takes a receive back that has taken no message; it ends as cancelled.
-    pub fn cancel(&mut self, ticket: Ticket) {
-        let operation = self.state.operations.get_mut(ticket.0);
-        let Some(Operation::Receive { wanted, taken: None, number, .. }) = operation else {
-            return;
-        };
-        let (wanted, any) = (*wanted, *number);
-        if self.state.order.as_ref().is_some_and(|order| !order.can_cancel(wanted)) {
-            return;
-        }
-        if self.state.matching.withdraw(wanted, |number| *number == ticket.0).is_some() {
-            let envelope = Envelope { context: wanted.context, source: 0, tag: 0 };
-            let outcome = Outcome { cancelled: true, ..Outcome::of(envelope, 0) };
-            self.state.end(ticket.0, outcome);
-            // Others may take now what it might have taken.
-            if let Some(order) = &mut self.state.order {
-                order.cancelled(wanted.context, ticket.0, any);
-                order.unsettled.push(wanted.context);
-                self.state.settle();
-            }
-        }
-    }
-
     /// How an operation has ended, if it has. It is forgotten then.
     #[inline]
     pub fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
@@ -644,6 +621,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 Errand::Want { to, number, receive } => {
                     self.tell(to, Head::Want { number, receive });
                 }
+                Errand::Dropped { to, number } => self.tell(to, Head::Dropped { number }),
             }
         }
         errands.append(&mut self.state.errands);

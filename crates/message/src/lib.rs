@@ -14,6 +14,7 @@
 
 mod board;
 mod buffer;
+mod cancel;
 mod carrier;
 mod deadlock;
 mod descriptor;

@@ -346,6 +346,13 @@ impl<R, M> Matching<R, M> {
         put_in(&mut context.rows(envelope.source).messages, entry);
     }
 
+    /// Takes a message out that waits, by its sender and what it is; none where a receive has it.
+    pub fn drop_kept(&mut self, envelope: Envelope, is_it: impl Fn(&M) -> bool) -> Option<M> {
+        let rows = self.contexts.get_mut(envelope.context)?.get_mut(envelope.source)?;
+        let at = rows.messages.iter().position(|entry| is_it(&entry.what))?;
+        take_out(&mut rows.messages, at).map(|entry| entry.what)
+    }
+
     /// Takes a receive back; none where it has taken a message.
     pub fn withdraw(&mut self, wanted: Wanted, is_it: impl Fn(&R) -> bool) -> Option<R> {
         let context = self.contexts.get_mut(wanted.context)?;

@@ -44,6 +44,16 @@ impl Outgoing {
         self.rows.get_or(to.into(), VecDeque::new, is_needed).push_back(leaving);
     }
 
+    /// Has what is on its way for an operation be of another one; whether there is something.
+    pub(crate) fn renumber(&mut self, to: u32, before: u32, after: u32) -> bool {
+        let row = self.rows.get_mut(to.into()).into_iter().flatten();
+        let mut own = row.filter(|leaving| leaving.number == Some(before));
+        own.next().is_some_and(|leaving| {
+            leaving.number = Some(after);
+            true
+        })
+    }
+
     /// Sends what there is room for. `body` gives an operation's bytes; `left` is told of each
     /// message that has left, or could not.
     pub(crate) fn progress<'a>(

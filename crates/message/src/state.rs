@@ -77,6 +77,7 @@ pub(crate) enum Errand {
     Done { to: u32, number: u32 },
     Want { to: u32, number: u32, receive: u32 },
     Data { to: u32, number: u32, receive: u32 },
+    Dropped { to: u32, number: u32 },
 }
 
 pub(crate) struct State<B> {
@@ -391,6 +392,8 @@ impl<B: Buffer> State<B> {
                 return;
             }
             Head::Done { number } => return self.done(number),
+            Head::Drop { envelope, number } => return self.drop_kept(from, envelope, number),
+            Head::Dropped { number } => return self.dropped(number),
             Head::Signal(_) => return,
         };
         if body < size {

@@ -3,6 +3,7 @@
 mod deadlock;
 mod logical;
 
+use crate::state::Operation;
 use crate::{
     Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Outcome, Soon, Ticket, Wanted,
 };
@@ -227,7 +228,7 @@ fn message(size: usize, seed: usize) -> Vec<u8> {
 /// where it begins, and of how much more than itself.
 fn any_part() -> impl Strategy<Value = ([u8; 12], Vec<u8>, usize, usize)> {
     let far = || prop_oneof![3 => Just(0), 2 => 0..64_usize, 1 => 0..usize::MAX / 4];
-    let head = (0..12_u8, 0..3_u8, any::<[u8; 2]>()).prop_map(|(kind, small, wild)| {
+    let head = (0..14_u8, 0..3_u8, any::<[u8; 2]>()).prop_map(|(kind, small, wild)| {
         let [one, two] = wild.map(|byte| if byte < 128 { 0 } else { byte });
         [kind, 0, 0, one, 0, 0, 0, 0, small, 0, 0, two]
     });
@@ -408,6 +409,74 @@ fn a_receive_can_be_withdrawn_until_it_has_taken_a_message() {
     (0..100).for_each(|_| job.progress());
     job.ranks[1].cancel(second);
     assert!(!job.ranks[1].poll(second).unwrap().cancelled);
+}
+
+/// What a send ends as that is taken back: whether it was cancelled; if it has ended.
+fn taken_back(job: &mut Job, ticket: Ticket) -> Option<bool> {
+    (0..100).for_each(|_| job.progress());
+    job.ranks[0].poll(ticket).map(|outcome| outcome.cancelled)
+}
+
+#[test]
+fn a_send_is_taken_back_while_no_receive_has_its_message() {
+    for (mode, size) in [(Mode::Synchronous, 20), (Mode::Synchronous, 500), (Mode::Standard, 500)] {
+        let mut job = Job::new(2, 3);
+        let send = |job: &mut Job, start| {
+            job.send(0, 1, 1, mode, Bytes::new(message(size, start), false)).unwrap()
+        };
+        let first = send(&mut job, 1);
+        assert_eq!(taken_back(&mut job, first), None);
+        let second = send(&mut job, 2);
+        // Once before its message has left, and twice: that is no more than once.
+        job.ranks[0].cancel(second);
+        job.ranks[0].cancel(first);
+        job.ranks[0].cancel(first);
+        assert_eq!(taken_back(&mut job, first), Some(true), "{mode:?}, {size}");
+        assert_eq!(taken_back(&mut job, second), Some(true), "{mode:?}, {size}");
+        let third = send(&mut job, 3);
+        let into = Bytes::new(vec![0; size], false);
+        let shared = into.bytes.clone();
+        let receive = job.receive(1, Some(0), Some(1), into);
+        let is_free = |operation: Option<&Operation<Bytes>>| {
+            matches!(operation, Some(Operation::Receive { taken: None, .. }))
+        };
+        while is_free(job.ranks[1].state.operations.get(receive.0)) {
+            job.progress();
+        }
+        job.ranks[0].cancel(third);
+        assert_eq!(taken_back(&mut job, third), Some(false), "a receive has it");
+        assert!(job.ranks[1].poll(receive).is_some());
+        assert_eq!(*shared.borrow(), message(size, 3));
+        assert!(job.ranks[0].is_quiet());
+    }
+}
+
+/// It cannot be taken back any more, and waits for nobody.
+#[test]
+fn a_send_that_is_leaving_ends_when_it_is_taken_back_and_comes_all_the_same() {
+    let mut seen = 0;
+    for dice in 0..50 {
+        let mut job = Job::new(2, dice);
+        let mut send = |start| {
+            let bytes = Bytes::new(message(290, start), false);
+            job.send(0, 1, 1, Mode::Standard, bytes)
+        };
+        let leaving = [send(1), send(2)];
+        for ticket in leaving.into_iter().rev().flatten() {
+            job.ranks[0].cancel(ticket);
+            assert!(!job.ranks[0].poll(ticket).unwrap().cancelled);
+            seen += 1;
+        }
+        for start in [1, 2] {
+            let into = Bytes::new(vec![0; 290], false);
+            let shared = into.bytes.clone();
+            job.receive(1, Some(0), Some(1), into);
+            (0..100).for_each(|_| job.progress());
+            assert_eq!(*shared.borrow(), message(290, start));
+        }
+        assert!(job.ranks[0].is_quiet());
+    }
+    assert!(seen > 20, "{seen}");
 }
 
 #[test]
