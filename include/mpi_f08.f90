@@ -12,7 +12,7 @@ module mpi_f08
     integer :: MPI_SOURCE
     integer :: MPI_TAG
     integer :: MPI_ERROR
-    integer, private :: MPI_internal(5)
+    integer :: MPI_internal(5)
   end type MPI_Status
 
   ! Handles, which hold the integers of `mpif.h`.

@@ -175,6 +175,11 @@ fn fortran_programs_find_the_module_mpi() {
 }
 
 #[test]
+fn the_module_mpi_has_the_types_of_fortran_2008_for_statuses_and_handles() {
+    is_right_in_fortran("typed", &["-Wall", "-Werror"]);
+}
+
+#[test]
 fn fortran_2008_has_types_for_handles_and_may_leave_error_codes_out() {
     is_right_in_fortran("modern", &["-Wall", "-Werror"]);
 }

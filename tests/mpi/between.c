@@ -112,6 +112,25 @@ static void met(MPI_Comm comm, int late) {
     if (rank == late) unlink(name);
 }
 
+#if MPI_VERSION >= 4
+/* Each node gets its part of both groups, unless it has ranks of one group only, or all ranks. */
+static void by_nodes(MPI_Comm comm) {
+    MPI_Comm node, part;
+    int all, evens, own, other;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &all);
+    MPI_Allreduce(&is_even, &evens, 1, MPI_INT, MPI_SUM, node);
+    MPI_Comm_free(&node);
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_HW_UNGUIDED, 0, MPI_INFO_NULL, &part);
+    CHECK((part != MPI_COMM_NULL) == (all < size && evens > 0 && evens < all));
+    if (part == MPI_COMM_NULL) return;
+    MPI_Comm_size(part, &own);
+    MPI_Comm_remote_size(part, &other);
+    CHECK(own == (is_even ? evens : all - evens) && own + other == all);
+    MPI_Comm_free(&part);
+}
+#endif
+
 int main(int argc, char **argv) {
     MPI_Comm half, between;
     begin(&argc, &argv);
@@ -129,6 +148,9 @@ int main(int argc, char **argv) {
             unrooted(between, count < 1000 ? count : 1000);
         }
         for (int late = 0; late < size; late++) met(between, late);
+#if MPI_VERSION >= 4
+        by_nodes(between);
+#endif
         MPI_Comm_free(&between);
         MPI_Comm_free(&half);
     }

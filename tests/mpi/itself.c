@@ -190,6 +190,7 @@ static void codes(void) {
     MPI_Add_error_code(class, &code);
     MPI_Add_error_string(code, "the stars are wrong");
     CHECK(class_of(code) == class);
+    CHECK(MPI_Add_error_code(code, &length) == MPI_ERR_ARG);
     CHECK(MPI_Remove_error_class(class) != MPI_SUCCESS);
     CHECK(MPI_Remove_error_code(code) != MPI_SUCCESS);
     CHECK(MPI_Remove_error_string(code) == MPI_SUCCESS);

@@ -108,11 +108,41 @@ static void looked_at(void) {
     CHECK(number == 1 && which[0] == 1 && statuses[0].MPI_SOURCE == last);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Send(&out, 1, MPI_INT, next, 1, MPI_COMM_WORLD);
+    /* Where none has failed nothing is said of errors. */
+    statuses[0].MPI_ERROR = statuses[1].MPI_ERROR = MPI_ERR_OTHER;
     do MPI_Request_get_status_all(2, requests, &flag, statuses);
     while (!flag);
     CHECK(statuses[0].MPI_TAG == 1 && statuses[1].MPI_TAG == 2);
+    CHECK(statuses[0].MPI_ERROR == MPI_ERR_OTHER && statuses[1].MPI_ERROR == MPI_ERR_OTHER);
     MPI_Waitall(2, requests, statuses);
     CHECK(in[0] == last && in[1] == last && statuses[1].MPI_TAG == 2);
+}
+
+/* Of several of which one has failed the statuses say which, each time they are looked at. */
+static void failed(void) {
+    int out[2] = {rank, rank}, in[2], index, flag, number, which[2];
+    MPI_Request requests[2];
+    MPI_Status status, statuses[2];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int at = 0; at < 2; at++) {
+        MPI_Irecv(&in[at], 1, MPI_INT, rank, at, MPI_COMM_WORLD, &requests[at]);
+        MPI_Send(out, 2 - at, MPI_INT, rank, at, MPI_COMM_WORLD);
+    }
+    for (int times = 0; times < 2; times++) {
+        CHECK(MPI_Request_get_status_all(2, requests, &flag, statuses) == MPI_ERR_IN_STATUS);
+        CHECK(flag && statuses[0].MPI_ERROR == MPI_ERR_TRUNCATE && statuses[0].MPI_TAG == 0);
+        CHECK(statuses[1].MPI_ERROR == MPI_SUCCESS && statuses[1].MPI_TAG == 1);
+        CHECK(MPI_Request_get_status_some(2, requests, &number, which, statuses) ==
+              MPI_ERR_IN_STATUS);
+        CHECK(number == 2 && which[0] == 0 && which[1] == 1);
+        CHECK(statuses[0].MPI_ERROR == MPI_ERR_TRUNCATE && statuses[1].MPI_ERROR == MPI_SUCCESS);
+        CHECK(MPI_Request_get_status_any(2, requests, &index, &flag, &status) == MPI_ERR_TRUNCATE);
+        CHECK(flag && index == 0 && status.MPI_TAG == 0);
+        CHECK(MPI_Request_get_status(requests[0], &flag, &status) == MPI_ERR_TRUNCATE && flag);
+    }
+    CHECK(MPI_Waitall(2, requests, statuses) == MPI_ERR_IN_STATUS);
+    CHECK(statuses[0].MPI_ERROR == MPI_ERR_TRUNCATE && statuses[1].MPI_ERROR == MPI_SUCCESS);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
 /* All ranks of a ring send and receive at once, into another buffer and into the same. */
@@ -169,6 +199,7 @@ int main(int argc, char **argv) {
     begin(&argc, &argv);
     of_the_programs_own();
     looked_at();
+    failed();
     around();
     from_the_bottom();
     return end();

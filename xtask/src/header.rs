@@ -1,5 +1,6 @@
-//! `cargo xtask header`: writes `mpi.h`, `mpif.h` and `mpi_f08.f90` to `include` from the tables of
-//! the standard (`crates/mpi-abi/standard`). A test holds what is there against the tables.
+//! `cargo xtask header`: writes `mpi.h`, `mpif.h`, `mpi.f90` and `mpi_f08.f90` to `include` from
+//! the tables of the standard (`crates/mpi-abi/standard`). A test holds what is there against
+//! them.
 
 mod f08;
 mod fortran;
@@ -15,9 +16,10 @@ use crate::workspace;
 /// A header: where it is, and what makes it.
 type Header = (&'static str, fn() -> String);
 
-const HEADERS: [Header; 3] = [
+const HEADERS: [Header; 4] = [
     ("include/mpi.h", header),
     ("include/mpif.h", fortran::header),
+    ("include/mpi.f90", f08::older_module),
     ("include/mpi_f08.f90", f08::module),
 ];
 

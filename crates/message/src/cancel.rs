@@ -4,10 +4,11 @@
 //! |---|---|
 //! | a receive | if no message is its own yet |
 //! | a send that ends by leaving | never: what is left of it goes on as a copy, and it has ended |
-//! | one that was offered, or is synchronous | if no receive has its message: the other end is asked, and drops it then |
+//! | one that was offered, or is synchronous | if no receive has its message |
 //!
-//! Where the order of messages is of interest, sends are not: whether a receive had the message by
-//! then would be answered by how fast the ranks are.
+//! Of the last the other end is asked, and drops the message then. Where the order of messages is
+//! of interest, sends are not taken back: whether a receive had the message by then would be
+//! answered by how fast the ranks are.
 
 use crate::buffer::Buffer;
 use crate::carrier::Carrier;

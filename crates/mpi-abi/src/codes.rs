@@ -47,8 +47,11 @@ pub fn error(number: c_int) -> Error {
 impl Codes {
     /// A new number, of a class or, without one, a class itself.
     fn add(&mut self, class: Option<c_int>) -> Result<c_int> {
-        if let Some(class) = class {
-            self.class(class)?;
+        if let Some(class) = class
+            && self.class(class)? != class
+        {
+            let what = format!("{class} is an error code, and no class");
+            return Err(Error::new(Class::Arg, what).value(class));
         }
         self.last += 1;
         self.added.insert(self.last, (class.unwrap_or(self.last), String::new()));

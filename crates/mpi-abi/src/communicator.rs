@@ -275,10 +275,11 @@ const RESOURCE: &str = "mpi_hw_resource_type";
 const MEMORY: &str = "mpi_shared_memory";
 
 /// Splits a communicator by nodes, the only level of hardware that there is below it; where all its
-/// ranks are of one node there is none.
+/// ranks, those of the other group as well, are of one node there is none.
 fn split_hardware(comm: &Comm, node: i32, key: i32) -> Result<MPI_Comm> {
+    let ranks = |comm: &Comm| comm.inner.size() + comm.inner.remote().map_or(0, Group::size);
     let part = split(comm, node, key)?;
-    if communicator(part)?.inner.size() < comm.inner.size() {
+    if part == MPI_COMM_NULL || ranks(&*communicator(part)?) < ranks(comm) {
         return Ok(part);
     }
     object::remove(part.into())?;

@@ -214,11 +214,12 @@ impl Requests {
         request.take()
     }
 
-    /// Gives a request a handle.
+    /// Gives a request a handle. (As of other objects, memory has run out long before they do.)
     #[inline(always)]
     fn insert(&mut self, request: Request) -> MPI_Request {
         let at = self.free.pop().unwrap_or(self.all.len());
         if at == self.all.len() {
+            assert!(at < table::PLACES, "no more handles for requests");
             self.all.push((0, None));
         }
         self.all[at].1 = Some(request);

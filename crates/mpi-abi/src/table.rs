@@ -16,6 +16,9 @@ use muster_mpi::error::{Class, Error, Result};
 /// Bits of the place: four million objects of a kind at a time.
 const PLACE_BITS: u32 = 22;
 
+/// How many objects of a kind there may be at a time.
+pub const PLACES: usize = 1 << PLACE_BITS;
+
 /// Bits of its use.
 const USE_BITS: u32 = 3;
 
@@ -52,7 +55,7 @@ impl<T> Table<T> {
     pub fn insert_with(&self, make: impl FnOnce(usize) -> T) -> usize {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         let at = places.free.pop().unwrap_or(places.all.len());
-        assert!(at < 1 << PLACE_BITS, "no more handles for {}", self.what);
+        assert!(at < PLACES, "no more handles for {}", self.what);
         if at == places.all.len() {
             places.all.push((0, None));
         }
@@ -117,7 +120,7 @@ pub fn next(uses: usize) -> usize {
 /// The place that a handle leads to.
 #[inline]
 pub fn place(handle: usize) -> usize {
-    handle & ((1 << PLACE_BITS) - 1)
+    handle & (PLACES - 1)
 }
 
 #[cfg(test)]

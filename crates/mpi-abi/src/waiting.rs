@@ -34,29 +34,28 @@ fn test(handle: &mut MPI_Request, active: Active) -> Result<Option<Ended>> {
 }
 
 /// How it has ended, if it has; it can be asked again.
-fn look(handle: MPI_Request) -> Result<Option<MPI_Status>> {
-    let Some(active) = request::active(handle)? else { return Ok(Some(EMPTY)) };
+fn look(handle: MPI_Request) -> Result<Option<Ended>> {
+    let Some(active) = request::active(handle)? else { return Ok(Some(Ok(EMPTY))) };
     let found = choice::ended(&[Some(active)], Which::All, false)?;
     if found.is_some_and(|found| found.is_empty()) {
         return Ok(None);
     }
     let ended = request::poll(&mut world()?.process.state(), active).unwrap_or(Ok(EMPTY));
     if let Active::Generalized(number) = active {
-        return Ok(Some(generalized::status(number)?));
+        return Ok(Some(Ok(generalized::status(number)?)));
     }
-    match ended {
-        Ok(status) => {
-            request::keep(handle, status)?;
-            Ok(Some(status))
-        }
-        // It is asked for again.
-        Err(Failed { error, status }) => {
-            let class = error.class.number();
-            let status = status.map_or(EMPTY, |status| *status);
-            request::keep(handle, MPI_Status { MPI_ERROR: class, ..status })?;
-            Err(error)
-        }
-    }
+    // It is asked for again.
+    request::keep(
+        handle,
+        match &ended {
+            Ok(status) => *status,
+            Err(Failed { error, status }) => {
+                let status = status.as_deref().copied().unwrap_or(EMPTY);
+                MPI_Status { MPI_ERROR: error.class.number(), ..status }
+            }
+        },
+    )?;
+    Ok(Some(ended))
 }
 
 /// Which have an operation that has begun.
@@ -283,10 +282,8 @@ export! {
             return flag.set(1);
         }
         let ended = look(request)?;
-        if let Some(ended) = ended {
-            status.set(ended);
-        }
-        flag.set(ended.is_some().into())
+        flag.set(ended.is_some().into())?;
+        ended.map_or(Ok(()), |ended| status.set_ended(ended))
     }
 
     /// Asks whether all have ended, whose handles stay.
@@ -297,10 +294,11 @@ export! {
         let number = count(count_)?;
         let handles = requests.slice(number)?;
         let ended = handles.iter().map(|it| look(*it)).collect::<Result<Option<Vec<_>>>>()?;
-        if let (Some(ended), Some(statuses)) = (&ended, statuses.wanted(number)?) {
-            statuses.copy_from_slice(ended);
-        }
-        flag.set(ended.is_some().into())
+        flag.set(ended.is_some().into())?;
+        let Some(ended) = ended else { return Ok(()) };
+        let mut statuses = Statuses::new(statuses.wanted(number)?);
+        ended.into_iter().enumerate().for_each(|(at, ended)| statuses.set(at, ended));
+        statuses.done()
     }
 
     /// Asks after any one, whose handle stays.
@@ -312,9 +310,9 @@ export! {
         let under_way = under_way(handles)?;
         for at in &under_way {
             if let Some(ended) = look(handles[*at])? {
-                status.set(ended);
                 index.set(*at as c_int)?;
-                return flag.set(1);
+                flag.set(1)?;
+                return status.set_ended(ended);
             }
         }
         if under_way.is_empty() {
@@ -336,19 +334,18 @@ export! {
         }
         let mut ended = Vec::new();
         for at in under_way {
-            if let Some(status) = look(handles[at])? {
-                ended.push((at as c_int, status));
+            if let Some(how) = look(handles[at])? {
+                ended.push((at as c_int, how));
             }
         }
         number.set(ended.len() as c_int)?;
-        for (place, (at, _)) in indices.slice(ended.len())?.iter_mut().zip(&ended) {
-            *place = *at;
+        let indices = indices.slice(ended.len())?;
+        let mut statuses = Statuses::new(statuses.wanted(ended.len())?);
+        for (place, (at, how)) in ended.into_iter().enumerate() {
+            indices[place] = at;
+            statuses.set(place, how);
         }
-        let statuses = statuses.wanted(ended.len())?;
-        for (place, (_, status)) in statuses.into_iter().flatten().zip(&ended) {
-            *place = *status;
-        }
-        Ok(())
+        statuses.done()
     }
 
     /// Gives a handle back.

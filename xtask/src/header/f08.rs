@@ -1,8 +1,9 @@
-//! `mpi_f08.f90`: the module of Fortran 2008. An interface is all that each subroutine needs: a
-//! handle is a type of one integer, a status one of eight, so both lie as `mpif.h` has them, and an
-//! `ierror` that is left out comes as no place. So there is no code, and nothing to link.
+//! `mpi_f08.f90`: the module of Fortran 2008; and of `mpi.f90` the types that both have.
 //!
-//! Buffers are of any type and rank, and contiguous: what is not is copied by the compiler.
+//! An interface is all that each subroutine needs: a handle is a type of one integer, a status one
+//! of eight, so both lie as `mpif.h` has them, and an `ierror` that is left out comes as no place.
+//! So there is no code, and nothing to link. Buffers are of any type and rank, and contiguous: what
+//! is not is copied by the compiler.
 
 use std::fmt::Write;
 
@@ -34,11 +35,7 @@ const LOGICAL: [&str; 7] =
 pub fn module() -> String {
     let mut text = include_str!("opening.f90").to_owned();
     let handles = handles();
-    let _ = writeln!(text, "\n  ! Handles, which hold the integers of `mpif.h`.");
-    for name in &handles {
-        let _ =
-            writeln!(text, "  type, bind(C) :: {name}\n    integer :: MPI_VAL\n  end type {name}");
-    }
+    text.push_str(&statuses_and_handles(&handles));
     write_constants(&mut text, &handles);
     text.push_str(include_str!("callbacks.f90"));
     for section in functions() {
@@ -58,9 +55,44 @@ pub fn module() -> String {
             interfaces(&mut text, it, None, &handles);
         }
     }
+    text.push_str(&operators(&handles));
+    text + "end module mpi_f08\n"
+}
+
+/// `mpi.f90`.
+pub fn older_module() -> String {
+    let handles = handles();
+    let text = include_str!("older.f90").replace("@types@", &statuses_and_handles(&handles));
+    text + &operators(&handles) + "end module mpi\n"
+}
+
+/// The types.
+fn statuses_and_handles(handles: &[String]) -> String {
+    let mut text = "
+  ! What is known of a message: three members are for programs.
+  type, bind(C) :: MPI_Status
+    integer :: MPI_SOURCE
+    integer :: MPI_TAG
+    integer :: MPI_ERROR
+    integer :: MPI_internal(5)
+  end type MPI_Status
+
+  ! Handles, which hold the integers of `mpif.h`.
+"
+    .to_owned();
+    for name in handles {
+        let _ =
+            writeln!(text, "  type, bind(C) :: {name}\n    integer :: MPI_VAL\n  end type {name}");
+    }
+    text
+}
+
+/// Whether two handles are the same.
+fn operators(handles: &[String]) -> String {
+    let mut text = String::new();
     for (operator, what) in [("==", "same"), ("/=", "other")] {
         let _ = writeln!(text, "\n  interface operator({operator})");
-        for name in &handles {
+        for name in handles {
             let function = format!("muster_{what}_{}", name.replace("MPI_", "").to_lowercase());
             let _ = writeln!(
                 text,
@@ -70,7 +102,7 @@ pub fn module() -> String {
         }
         let _ = writeln!(text, "  end interface operator({operator})");
     }
-    text + "end module mpi_f08\n"
+    text
 }
 
 /// The kinds of handles that Fortran has.

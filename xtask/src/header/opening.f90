@@ -6,11 +6,3 @@ module mpi_f08
   use, intrinsic :: iso_c_binding, only: c_ptr, c_int
   implicit none
   private :: c_ptr, c_int
-
-  ! What is known of a message: three members are for programs.
-  type, bind(C) :: MPI_Status
-    integer :: MPI_SOURCE
-    integer :: MPI_TAG
-    integer :: MPI_ERROR
-    integer, private :: MPI_internal(5)
-  end type MPI_Status
