@@ -4,12 +4,12 @@
 //!
 //! All run the same two programs, each compiled with its own `mpicc`; the MPIs from PyPI run ours,
 //! which is of the standard's binary interface. In each round every side runs each scene once, one
-//! after the other; another one is the first each time, for what the machine did just before is
-//! not the same for the first and for the last. Within a run the program takes many short batches
-//! and the best of them counts: what others do on the machine only makes it longer. (Of the waits
-//! of a blocked receive the median does: each is one that a program has.) Sweep3D is one
-//! long batch, so it is run several times a round, in both modes in turn with the peers. What is
-//! told are medians. A side that does not end in time counts no more.
+//! after the other, in another order each time: what the machine did just before is not the same
+//! for all. Within a run the program takes many short batches and the best of them counts: what
+//! others do on the machine only makes it longer. (Of the waits of a blocked receive the median
+//! does: each is one that a program has.) Sweep3D is one long batch, so it is run several times a
+//! round, in both modes among the peers. What is told are medians. A side that does not end in time
+//! counts no more.
 //!
 //! How far the processors are from each other changes by itself (`fabric.rs`): before each run of
 //! two ranks a flag is measured, and it is waited a moment for the processors to be near.
@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const QUICK: Duration = Duration::from_secs(15);
 
 /// Runs of Sweep3D a round.
-const TIMES: usize = 3;
+const TIMES: usize = 6;
 
 /// Nodes of the cluster on which nearly all is measured.
 const NODES: usize = 2;
@@ -400,6 +400,17 @@ pub fn run(quick: bool, only: Option<&str>, figure: Option<&Path>) -> Result<Rep
     rounds(quick, &scenes, up(NODES)?, below)
 }
 
+/// All of them, in an order that looks like chance and is the same in every run. What the machine
+/// did just before matters, so each side has to have any other before it.
+fn shuffled<T: Clone>(all: &[T], turn: usize) -> Vec<T> {
+    let (mut all, mut dice) = (all.to_vec(), turn as u64);
+    for at in (1..all.len()).rev() {
+        dice = dice.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        all.swap(at, (dice >> 33) as usize % (at + 1));
+    }
+    all
+}
+
 /// Plays scenes by all sides in turn.
 fn rounds(quick: bool, scenes: &[&Scene<'_>], cluster: Cluster, place: &str) -> Result<Report> {
     let (rounds, times, patience) = if quick { (1, 1, QUICK) } else { (5, TIMES, PATIENCE) };
@@ -411,13 +422,7 @@ fn rounds(quick: bool, scenes: &[&Scene<'_>], cluster: Cluster, place: &str) -> 
             let pairs = alike.iter().flat_map(|scene| sides.iter().map(move |side| (*scene, side)));
             let pairs: Vec<_> = pairs.filter(|(scene, side)| scene.is_for(side)).collect();
             for turn in round * times..(round + 1) * times {
-                let (before, after) = pairs.split_at(turn / 2 % pairs.len());
-                let mut order = [after, before].concat();
-                // Otherwise each would always have the same one before it.
-                if turn % 2 == 1 {
-                    order.reverse();
-                }
-                for (scene, side) in order {
+                for (scene, side) in shuffled(&pairs, turn) {
                     eprintln!(
                         "bench: round {} of {rounds}, {}, {}",
                         round + 1,
@@ -497,6 +502,17 @@ mod tests {
         // To be woken soon once is no promise for the other times.
         let waits = found("wake 40\nwake 5\nwake 30\n", "blocked");
         assert_eq!(waits, [("wake".to_owned(), 30.0)].into());
+    }
+
+    #[test]
+    fn each_side_has_been_the_first_and_has_had_any_other_before_it() {
+        let (mut first, mut pairs) = (BTreeSet::new(), BTreeSet::new());
+        for turn in 0..30 {
+            let order = shuffled(&[0, 1, 2, 3, 4, 5], turn);
+            first.insert(order[0]);
+            pairs.extend(order.windows(2).map(|pair| (pair[0], pair[1])));
+        }
+        assert_eq!((first.len(), pairs.len()), (6, 6 * 5));
     }
 
     #[test]
