@@ -100,6 +100,21 @@ pub trait Carrier {
         false
     }
 
+    /// Somebody has asked whether something has come, and nothing has. How long others are to have
+    /// the processor before it goes on, if they are: a moment (zero), or so long at most
+    /// ([`Carrier::doze`]).
+    fn asked_in_vain(&mut self) -> Option<Duration> {
+        self.is_crowded().then_some(Duration::ZERO)
+    }
+
+    /// Sleeps until something has come, at most so long.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    fn doze(&mut self, time: Duration) -> Result<(), Failure> {
+        self.wait(&[], time)
+    }
+
     /// The boards that this rank shares with some others, where there are any.
     fn boards(&mut self) -> Option<&mut dyn Boards> {
         None

@@ -60,6 +60,23 @@ impl Carrier for Line {
     }
 
     #[inline]
+    fn asked_in_vain(&mut self) -> Option<Duration> {
+        match self {
+            Line::Gateway(gateway) => gateway.asked_in_vain(),
+            Line::Strobed(strobed) => strobed.asked_in_vain(),
+            Line::Simulated(_) | Line::Alone => None,
+        }
+    }
+
+    fn doze(&mut self, time: Duration) -> Result<(), Failure> {
+        match self {
+            Line::Gateway(gateway) => gateway.doze(time),
+            Line::Strobed(strobed) => strobed.doze(time),
+            Line::Simulated(_) | Line::Alone => Ok(()),
+        }
+    }
+
+    #[inline]
     fn boards(&mut self) -> Option<&mut dyn Boards> {
         match self {
             Line::Gateway(gateway) => gateway.boards(),

@@ -1,12 +1,13 @@
 //! Messages between the processes of a job, carried by the fabric's gateway. Ranks are numbered
 //! node by node, so a rank's number and its place tell each other.
 
+use crate::courtesy::{self, Courtesy, NAP};
 use crate::strobe::Node;
 use muster_fabric::Error;
 use muster_fabric::deadline::Deadline;
 use muster_fabric::gateway::{self, Bytes, Place, Rank};
 use muster_message::{Alarm, Arrival, Boards, Carrier, Failure, Spot};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use std::time::Duration;
 
 /// From how many bytes on a message to the same node is offered. Through the ring it is copied
@@ -27,6 +28,7 @@ pub struct Gateway {
     node: u32,
     /// Whom room is waited for.
     room: Vec<Place>,
+    courtesy: Courtesy,
 }
 
 /// Looks for a message that is waited for: a few times what one needs from processor to processor.
@@ -57,7 +59,7 @@ impl Gateway {
             firsts.push(first);
         }
         let node = rank.place().node;
-        Gateway { rank, firsts, node, room: Vec::new() }
+        Gateway { rank, firsts, node, room: Vec::new(), courtesy: Courtesy::default() }
     }
 
     /// This rank's number in the job.
@@ -106,8 +108,7 @@ fn number(firsts: &[u32], place: Place) -> u32 {
 
 /// The machine's monotonic clock.
 pub fn now() -> Duration {
-    let time = clock_gettime(ClockId::Monotonic);
-    Duration::new(time.tv_sec.cast_unsigned(), time.tv_nsec.cast_unsigned() as u32)
+    courtesy::time(ClockId::Monotonic)
 }
 
 impl Node for Gateway {
@@ -194,7 +195,10 @@ impl Carrier for Gateway {
             take(Arrival { from, total, offset, first, bytes });
         });
         match taken {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                self.courtesy.served();
+                Ok(true)
+            }
             Err(Error::WouldBlock) => Ok(false),
             Err(error) => Err(Failure::Broken(error.to_string())),
         }
@@ -211,11 +215,24 @@ impl Carrier for Gateway {
     }
 
     #[inline]
+    fn asked_in_vain(&mut self) -> Option<Duration> {
+        if self.is_crowded() {
+            return Some(Duration::ZERO);
+        }
+        self.courtesy.gives_way().then_some(NAP)
+    }
+
+    fn doze(&mut self, time: Duration) -> Result<(), Failure> {
+        self.rank.doze(time).map_err(|error| Failure::Broken(error.to_string()))
+    }
+
+    #[inline]
     fn boards(&mut self) -> Option<&mut dyn Boards> {
         Some(self)
     }
 
     fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure> {
+        self.courtesy.served();
         let mut places = std::mem::take(&mut self.room);
         places.clear();
         places.extend(room.iter().map(|number| self.place(*number)));

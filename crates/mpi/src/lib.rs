@@ -11,6 +11,7 @@ pub mod buffer;
 pub mod collective;
 pub mod communicator;
 pub mod counter;
+mod courtesy;
 pub mod datatype;
 pub mod error;
 pub mod file;

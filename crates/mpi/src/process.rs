@@ -16,6 +16,7 @@ use muster_message::{Buffer, Carrier, Endpoint, Failure, Outcome, Ticket, Wanted
 use parking_lot::lock_api::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
+use std::time::Duration;
 
 /// Collectives on boards after which messages are looked for in any case.
 const SHORTS: u32 = 64;
@@ -63,6 +64,14 @@ impl<C, M: Memory> HasTurns for State<C, M> {
     #[inline]
     fn turns(&mut self) -> &mut Turns {
         &mut self.turns
+    }
+}
+
+/// Gives the processor to others: for a moment, or for so long.
+fn give_way(time: Duration) {
+    match time {
+        Duration::ZERO => std::thread::yield_now(),
+        time => std::thread::sleep(time),
     }
 }
 
@@ -157,10 +166,16 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
         if !state.endpoint.is_coscheduled() {
             let moved = state.progress()?;
             let answer = ask(&mut state)?;
-            if answer.is_none() && !moved && state.endpoint.carrier().is_crowded() {
+            if answer.is_none() && !moved {
                 // Who tests in a loop may keep the processor from the rank that it waits for.
-                drop(state);
-                std::thread::yield_now();
+                match state.endpoint.carrier().asked_in_vain() {
+                    None => {}
+                    Some(time) if D::has_threads() || time.is_zero() => {
+                        drop(state);
+                        give_way(time);
+                    }
+                    Some(time) => state.endpoint.carrier().doze(time)?,
+                }
             }
             return Ok(answer);
         }

@@ -424,6 +424,17 @@ impl Rank {
         }
     }
 
+    /// The same for who does not want to look: it sleeps at once.
+    ///
+    /// # Errors
+    /// As [`Rank::wait`].
+    pub fn doze(&mut self, most: Duration) -> Result<()> {
+        let waiter = std::mem::replace(&mut self.waiter, Waiter::scattered());
+        let waited = self.wait(&[], most);
+        self.waiter = waiter;
+        waited
+    }
+
     /// Shows the ranks of this node some bytes, and a label.
     ///
     /// # Panics
