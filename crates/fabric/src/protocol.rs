@@ -133,6 +133,13 @@ pub trait Protocol {
     /// What its user is told.
     type Notice;
 
+    /// Whether a message that begins so may overtake those to the same node of which this says no:
+    /// a shell sends it first, so that it does not wait behind long bodies. Those of which it says
+    /// yes keep their order among themselves.
+    fn is_urgent(_head: &[u8]) -> bool {
+        false
+    }
+
     /// Carries out what the user asks.
     fn request(&mut self, now: Time, request: Self::Request);
 

@@ -3,6 +3,10 @@
 //! They share the connections, and who belongs to one belongs to the other: each epoch of the
 //! global memory names the heartbeat's members. A message of the heartbeat is told by the highest
 //! bit of its first byte, which the primitives do not use.
+//!
+//! Strobes and leases do not wait behind the bodies of transfers: these messages are urgent. Of the
+//! primitives only what renews leases may be: it says nothing of the links, and counts from when it
+//! was asked for, whatever it overtakes (`primitive/lease.rs`).
 
 use crate::heartbeat::{self, Heartbeat};
 use crate::primitive::{Core, Notice, Request};
@@ -57,6 +61,10 @@ impl Protocol for Cores {
     type Request = Request;
     type Notice = Told;
 
+    fn is_urgent(head: &[u8]) -> bool {
+        head.first().is_some_and(|kind| kind & HEARTBEAT != 0) || Core::is_urgent(head)
+    }
+
     fn request(&mut self, now: Time, request: Request) {
         self.primitives.request(now, request);
         self.follow(now);
@@ -107,11 +115,11 @@ impl Protocol for Cores {
     }
 
     fn outgoing(&mut self) -> Option<Outgoing> {
-        self.primitives.outgoing().or_else(|| {
-            let mut message = self.heartbeat.as_mut()?.outgoing()?;
+        if let Some(mut message) = self.heartbeat.as_mut().and_then(Protocol::outgoing) {
             message.head[0] |= HEARTBEAT;
-            Some(message)
-        })
+            return Some(message);
+        }
+        self.primitives.outgoing()
     }
 
     fn notice(&mut self) -> Option<Told> {

@@ -488,6 +488,10 @@ impl Protocol for Core {
     type Request = Request;
     type Notice = Notice;
 
+    fn is_urgent(head: &[u8]) -> bool {
+        Message::is_urgent(head)
+    }
+
     fn request(&mut self, now: Time, request: Request) {
         self.requested(now, request);
         self.sequence();

@@ -281,6 +281,11 @@ mod kind {
 }
 
 impl Message {
+    /// Whether a head is of a message that renews leases: it may overtake all others.
+    pub fn is_urgent(head: &[u8]) -> bool {
+        matches!(head.first(), Some(&(kind::RENEW | kind::GRANTED)))
+    }
+
     /// The bytes, and what is carried beside them.
     pub fn encode(&self) -> (Vec<u8>, Payload) {
         let mut to = Writer::default();

@@ -35,7 +35,8 @@ pub enum State {
 pub struct Peer {
     pub node: NodeId,
     pub state: State,
-    /// With each, whether it is between shells.
+    /// With each, whether it is between shells. What is urgent goes first, between any two others.
+    urgent: VecDeque<(bool, Outgoing)>,
     queue: VecDeque<(bool, Outgoing)>,
     bytes: usize,
     /// Not before this a connection is made.
@@ -62,6 +63,7 @@ impl Peer {
         Peer {
             node,
             state: State::Idle,
+            urgent: VecDeque::new(),
             queue: VecDeque::new(),
             bytes: 0,
             not_before: Time::default(),
@@ -77,19 +79,24 @@ impl Peer {
     }
 
     /// Queues a message; false when there are too many.
-    pub fn push(&mut self, is_control: bool, message: Outgoing) -> bool {
-        if self.queue.is_empty() {
+    pub fn push(&mut self, is_control: bool, is_urgent: bool, message: Outgoing) -> bool {
+        if self.waiting() == 0 {
             // What is still on its way out may have left room.
             self.retry = None;
         }
         self.bytes += message.body.len() + message.head.len();
-        self.queue.push_back((is_control, message));
-        self.queue.len() <= QUEUE_MAX && self.bytes <= QUEUE_BYTES_MAX
+        let queue = if is_urgent { &mut self.urgent } else { &mut self.queue };
+        queue.push_back((is_control, message));
+        self.waiting() <= QUEUE_MAX && self.bytes <= QUEUE_BYTES_MAX
+    }
+
+    fn waiting(&self) -> usize {
+        self.urgent.len() + self.queue.len()
     }
 
     /// Something waits for a connection.
     pub fn wants_connection(&self) -> bool {
-        matches!(self.state, State::Idle) && !self.queue.is_empty()
+        matches!(self.state, State::Idle) && self.waiting() > 0
     }
 
     pub fn is_up(&self) -> bool {
@@ -106,6 +113,7 @@ impl Peer {
     /// There is none any more, and what is queued is lost.
     pub fn fall(&mut self) {
         self.state = State::Idle;
+        self.urgent.clear();
         self.queue.clear();
         (self.bytes, self.is_full, self.retry) = (0, false, None);
     }
@@ -121,7 +129,9 @@ impl Peer {
         let State::Up { connection, .. } = &mut self.state else { return Ok(()) };
         (self.is_full, self.retry) = (false, None);
         let blocked = loop {
-            let Some((is_control, Outgoing { head, body, .. })) = self.queue.front() else {
+            // A connection keeps nothing of what it had no room for, so that may be overtaken.
+            let queue = if self.urgent.is_empty() { &mut self.queue } else { &mut self.urgent };
+            let Some((is_control, Outgoing { head, body, .. })) = queue.front() else {
                 break !connection.try_flush()?;
             };
             let size = wire::size(head.len(), *is_control);
@@ -138,7 +148,7 @@ impl Peer {
                 Err(Error::WouldBlock) => break true,
                 Err(error) => return Err(error),
             }
-            self.queue.pop_front();
+            queue.pop_front();
         };
         if blocked {
             self.is_full = true;

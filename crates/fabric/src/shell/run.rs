@@ -202,9 +202,12 @@ where
             let (protocol, multicast) = (&mut self.protocol, &mut self.multicast);
             let taken = peer.take(&mut |is_control, head, body| {
                 let body = match multicast {
-                    Some(multicast) => multicast.caster.take(now, node, (is_control, head), body),
+                    // What is urgent waits for no body, as it did at the sender.
+                    Some(multicast) if is_control || !P::is_urgent(head) => {
+                        multicast.caster.take(now, node, (is_control, head), body)
+                    }
                     // A peer that could use multicast says so to all.
-                    None => Ok((!is_control).then_some(body)),
+                    _ => Ok((!is_control).then_some(body)),
                 };
                 let take = |body| protocol.receive(now, node, head, body).is_err();
                 malformed = body.map_or(true, |body| body.is_some_and(take));
@@ -253,8 +256,8 @@ where
 
     /// Queues a message for a peer.
     fn push(&mut self, is_control: bool, message: Outgoing) {
-        let to = message.to;
-        if !self.peer(to).push(is_control, message) {
+        let (to, is_urgent) = (message.to, !is_control && P::is_urgent(&message.head));
+        if !self.peer(to).push(is_control, is_urgent, message) {
             self.lose(to);
         }
     }
@@ -283,8 +286,8 @@ where
                 more = true;
                 self.unsent.get_or_insert(self.clock.now());
                 match self.multicast {
-                    Some(_) => self.batch.push(message),
-                    None => self.push(false, message),
+                    Some(_) if !P::is_urgent(&message.head) => self.batch.push(message),
+                    _ => self.push(false, message),
                 }
             }
             more |= self.route();

@@ -138,6 +138,10 @@ impl Protocol for Talk {
     type Request = Ask;
     type Notice = Heard;
 
+    fn is_urgent(head: &[u8]) -> bool {
+        head == b"now"
+    }
+
     fn request(&mut self, _: Time, request: Ask) {
         match request {
             Ask::Say(to, head, body) => {
@@ -391,6 +395,31 @@ fn a_peer_that_does_not_read_is_lost_and_holds_up_nobody() {
         lost |= all[0].heard.try_iter().any(|heard| heard == Heard::Lost(NodeId(7)));
     }
     assert!(lost, "100 MiB are more than may wait");
+}
+
+/// A heartbeat is not to wait until all bodies before it are through.
+#[test]
+fn what_is_urgent_overtakes_bodies_that_wait() {
+    let mut place = Place::unix();
+    let all = talkers(&mut place, 1);
+    let mut slow = place.connect(0, &wire::name(NodeId(7), 1));
+    slow.take(soon(), &mut |_| ()).expect("a verdict");
+    let body = Payload::from(vec![0; 1 << 20]);
+    (0..16).for_each(|_| all[0].say(7, b"much", body.clone()));
+    all[0].say(7, b"now", vec![1]);
+    all[0].say(7, b"now", vec![2]);
+    let mut heard = Vec::new();
+    for _ in 0..18 {
+        let take = &mut |message: &[u8]| {
+            let (_, head, body) = wire::divide(message).expect("a message");
+            heard.push(if head == b"now" { body[0] } else { 0 });
+        };
+        slow.take(soon(), take).expect("a message");
+    }
+    let at = heard.iter().position(|kind| *kind == 1).expect("it came");
+    assert!(at <= 2, "one body was on its way, perhaps in two messages: {heard:?}");
+    assert_eq!(heard[at + 1], 2, "{heard:?}");
+    assert_eq!(heard.iter().filter(|kind| **kind == 0).count(), 16);
 }
 
 #[test]

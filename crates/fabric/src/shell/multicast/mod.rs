@@ -18,8 +18,9 @@
 //!
 //! A message that refers to a body is given to the protocol when the body is whole, and those
 //! behind it wait for it: so the protocol sees what it would see without multicast, all or none,
-//! in order, or a lost connection. Repairs go from parent to child over a connection, which loses
-//! nothing, so what is lost on the way to many is asked of the root by its own children only.
+//! in order, or a lost connection. What it calls urgent waits for no body here either, and never
+//! goes by multicast. Repairs go from parent to child over a connection, which loses nothing, so
+//! what is lost on the way to many is asked of the root by its own children only.
 //!
 //! **Who hears.** A listener says so to the root (*listen*), gets the *key*, and says that it
 //! *hears* when it has opened a datagram sealed with it; until then, and if it never does, bodies
