@@ -101,12 +101,12 @@ pub(super) fn line(node: usize, epoch: u32, keys: Option<&Keys>) -> Vec<u8> {
 /// The next packet, if there is one.
 ///
 /// # Errors
-/// That the daemon is gone, or is none.
+/// That the daemon is gone, or is none; [`Error::Exhausted`], and the packet stays where it is.
 pub(super) fn receive(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Result<Option<Control>> {
     let peer = || "the node's daemon".to_owned();
     let gone = |evidence: &str| Error::Dead { peer: peer(), evidence: evidence.to_owned() };
     let (size, file) = loop {
-        match socket::receive(socket, bytes) {
+        match socket::receive_or_leave(socket, bytes) {
             Ok((0, _)) => return Err(gone("its end of the socket is closed")),
             Ok(received) => break received,
             Err(Errno::INTR) => {}

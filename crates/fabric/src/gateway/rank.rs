@@ -298,6 +298,8 @@ impl Rank {
         offset: usize,
     ) -> Result<usize> {
         let (mut end, mut refused, total) = (offset, None, message.len());
+        // What fails does so before anything is posted: what is posted is sent, by whomever.
+        self.follow(node)?;
         self.outbox.retire(&self.gate.core);
         loop {
             let next = total.min(end + GATEWAY_PIECE);
@@ -310,7 +312,8 @@ impl Rank {
                 break;
             }
         }
-        self.move_on(node)?;
+        self.gate.send(node);
+        self.gate.tell();
         match refused {
             Some(Refusal::Window | Refusal::Slots) if end == offset => Err(Error::WouldBlock),
             Some(Refusal::Gone) => Err(dead(to, "its node says that it has ended")),
@@ -559,19 +562,24 @@ impl Rank {
         Err(Error::Refused { peer: place.to_string(), why: why.to_owned() })
     }
 
-    /// Sends what is posted for a node.
-    fn move_on(&mut self, node: usize) -> Result<()> {
+    /// Sees to it that this rank has the connection to a node, if there is another one.
+    fn follow(&mut self, node: usize) -> Result<()> {
         if self.gate.line(node).map(Wire::epoch) != self.gate.core.epoch(node) {
             self.listen()?;
         }
-        self.gate.send(node);
-        self.gate.tell();
         Ok(())
     }
 
-    /// Hears what the daemon says.
-    fn listen(&mut self) -> Result<()> {
-        while let Some(said) = control::receive(self.control.as_fd(), &mut self.packet)? {
+    /// Hears what the daemon says. False while a connection waits there for which this process has
+    /// no descriptor: others send and receive for this rank until it has one.
+    fn listen(&mut self) -> Result<bool> {
+        loop {
+            let said = match control::receive(self.control.as_fd(), &mut self.packet) {
+                Ok(Some(said)) => said,
+                Ok(None) => return Ok(true),
+                Err(Error::Exhausted { .. }) => return Ok(false),
+                Err(error) => return Err(error),
+            };
             match said {
                 Control::Line { node, epoch, kept } if node < self.gate.core.layout.ranks.len() => {
                     let line = self.gate.new_line(kept, epoch);
@@ -583,7 +591,6 @@ impl Rank {
                 }
             }
         }
-        Ok(())
     }
 
     fn wait_for(&mut self, what: What<'_>, deadline: Deadline) -> Result<()> {
@@ -736,7 +743,11 @@ impl Sleeper for Waiting<'_> {
             rank.ready = ready;
             if has_heard {
                 rank.gate.announce(Sleep::No);
-                return rank.listen();
+                if !rank.listen()? {
+                    // That ends every sleep at the descriptors.
+                    std::thread::sleep(most.min(NAP_UNFENCED));
+                }
+                return Ok(());
             }
         }
         rank.gate.announce(Sleep::No);

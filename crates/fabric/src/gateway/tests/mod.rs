@@ -1,5 +1,6 @@
 //! The gateway without I/O: two nodes in this process, whose connection is two queues.
 
+mod descriptors;
 mod doors;
 mod garbage;
 #[cfg(loom)]

@@ -120,9 +120,31 @@ pub(crate) fn receive(
     socket: BorrowedFd<'_>,
     bytes: &mut [u8],
 ) -> rustix::io::Result<(usize, Option<OwnedFd>)> {
+    receive_by(socket, bytes, RecvFlags::empty())
+}
+
+/// The same, but a packet for whose descriptor there is no number stays where it is.
+///
+/// # Errors
+/// As [`receive`]; with [`Errno::MFILE`] nothing is gone.
+pub(crate) fn receive_or_leave(
+    socket: BorrowedFd<'_>,
+    bytes: &mut [u8],
+) -> rustix::io::Result<(usize, Option<OwnedFd>)> {
+    let seen = receive_by(socket, bytes, RecvFlags::PEEK)?;
+    // With the look the descriptor was given here: the packet is needed no more.
+    rustix::net::recv(socket, &mut [0; 0], RecvFlags::DONTWAIT)?;
+    Ok(seen)
+}
+
+fn receive_by(
+    socket: BorrowedFd<'_>,
+    bytes: &mut [u8],
+    flags: RecvFlags,
+) -> rustix::io::Result<(usize, Option<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let flags = flags | RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
     let got = recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, flags)?;
     let mut file = None;
     for message in control.drain() {
