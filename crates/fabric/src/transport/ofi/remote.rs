@@ -120,7 +120,9 @@ pub struct Copies {
     theirs: HashMap<u32, Theirs>,
     /// Regions that the peer has withdrawn and we have not released.
     gone: Vec<u32>,
-    outbox: VecDeque<(u32, Word)>,
+    /// What is to be said, and whether the peer has asked for it; how much of it is of that kind.
+    outbox: VecDeque<(u32, Word, bool)>,
+    answers: usize,
     queue: VecDeque<Copy>,
     waiting: usize,
     /// The first one's pieces under way: the buffer, and where in its bytes it belongs.
@@ -138,6 +140,7 @@ impl Copies {
             theirs: HashMap::new(),
             gone: Vec::new(),
             outbox: VecDeque::with_capacity(WINDOW),
+            answers: 0,
             queue: VecDeque::with_capacity(COPIES_MAX),
             waiting: 0,
             pieces: Vec::with_capacity(WINDOW),
@@ -150,15 +153,16 @@ impl Copies {
         while let Some(slot) = self.channel.copied() {
             self.piece_done(slot);
         }
-        // Who asks faster than it listens gets its credits back later.
-        while self.outbox.len() < WINDOW && self.hear()? {}
+        // Who asks faster than it listens gets its credits back later. What else there is to say is
+        // no reason: where both have much of it, both would wait for credits.
+        while self.answers < WINDOW && self.hear()? {}
         while self.step()? {}
         // Only the first copy is under way.
         let used = self.queue.front().filter(|_| !self.pieces.is_empty()).map(|copy| copy.key);
         for key in self.gone.extract_if(.., |key| used != Some(*key)) {
-            self.outbox.push_back((key, Word::Released));
+            self.outbox.push_back((key, Word::Released, false));
         }
-        while let Some((key, word)) = self.outbox.front() {
+        while let Some((key, word, is_answer)) = self.outbox.front() {
             let bytes = word.write();
             let is_sent = self.channel.has_room()
                 && self.channel.send(Kind::Region, *key, |piece| {
@@ -168,6 +172,7 @@ impl Copies {
             if !is_sent {
                 break;
             }
+            self.answers -= usize::from(*is_answer);
             self.outbox.pop_front();
         }
         Ok(())
@@ -186,6 +191,10 @@ impl Copies {
             Ok(()) => Ok(true),
             Err(what) => Err(self.channel.malformed(what)),
         }
+    }
+
+    fn say(&mut self, key: u32, word: Word) {
+        self.outbox.push_back((key, word, false));
     }
 
     fn understand(&mut self, key: u32, word: Word) -> std::result::Result<(), String> {
@@ -224,7 +233,8 @@ impl Copies {
             },
             Word::Ask => {
                 let mine = self.mine.get(&key).filter(|mine| !mine.is_withdrawn);
-                self.outbox.push_back((key, mine.map_or(Word::None, |mine| mine.word)));
+                self.outbox.push_back((key, mine.map_or(Word::None, |mine| mine.word), true));
+                self.answers += 1;
             }
         }
         Ok(())
@@ -241,7 +251,7 @@ impl Copies {
         let (place, size, rights) = match self.theirs.get(&key) {
             None => {
                 self.theirs.insert(key, Theirs::Asked);
-                self.outbox.push_back((key, Word::Ask));
+                self.say(key, Word::Ask);
                 return Ok(false);
             }
             Some(Theirs::Asked) => return Ok(false),
@@ -400,7 +410,7 @@ impl RemoteCopy for Copies {
         self.next = self.next.wrapping_add(1);
         let word = Word::Region { place, size: size as u64, rights: region.rights() };
         self.mine.insert(key, Mine { word, is_withdrawn: false });
-        self.outbox.push_back((key, word));
+        self.say(key, word);
         self.progress()?;
         Ok(Key(key))
     }
@@ -408,7 +418,7 @@ impl RemoteCopy for Copies {
     fn withdraw(&mut self, key: Key) -> Result<()> {
         if let Some(mine) = self.mine.get_mut(&key.0).filter(|mine| !mine.is_withdrawn) {
             mine.is_withdrawn = true;
-            self.outbox.push_back((key.0, Word::Gone));
+            self.say(key.0, Word::Gone);
         }
         self.progress()
     }
@@ -448,11 +458,27 @@ mod tests {
     #[test]
     fn a_region_that_becomes_another_one_is_malformed_and_one_told_of_twice_is_not() {
         let (mut liar, mut peer) = copies("tcp");
-        liar.outbox.extend([(5, region(64)), (5, region(64)), (5, region(32))]);
+        [64, 64, 32].into_iter().for_each(|size| liar.say(5, region(size)));
         liar.progress().expect("connected");
         let error = peer.wait(Ready::Receive, soon()).expect_err("it lies");
         assert!(matches!(&error, Error::Malformed { what, .. } if what.contains("5")), "{error}");
         assert!(matches!(peer.theirs[&5], Theirs::Known { size: 64, .. }));
+    }
+
+    #[test]
+    fn both_ends_tell_of_more_regions_than_there_are_credits_for() {
+        let (mut one, mut other) = copies("tcp");
+        // Neither has heard of any when the other has more to say than it has credits.
+        let words = 3 * WINDOW as u32;
+        for end in [&mut one, &mut other] {
+            (0..words).for_each(|key| end.say(key, region(64)));
+        }
+        let deadline = soon();
+        while [&one, &other].iter().any(|end| end.theirs.len() < words as usize) {
+            assert!(deadline.left().is_some(), "they wait for each other");
+            one.progress().expect("connected");
+            other.progress().expect("connected");
+        }
     }
 
     #[test]
