@@ -6,7 +6,7 @@ use super::multicast::Multicast;
 use super::peer::{Peer, State};
 use super::watch::{Ready, Watch};
 use super::{Clock, Handler, Setup, Traffic, wire};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::protocol::{NodeId, Outgoing, Protocol, Time};
 use crate::strategy::Datagram;
 use muster_base::limits::SHELL_TURN;
@@ -19,6 +19,22 @@ use std::time::Duration;
 /// look takes some 20 us, so an idle shell needs half a percent of a core.
 const NAP: Duration = Duration::from_micros(50);
 const NAP_MAX: Duration = Duration::from_millis(4);
+
+/// Whether a failure to connect tells of the peer: that nobody is there, or somebody else. That we
+/// have no descriptor or thread, or that no answer came in time, does not: a protocol that took it
+/// for the peer's end would remove one that lives.
+fn tells_of_peer(error: &Error) -> bool {
+    use Error::{Closed, Dead, Malformed, Refused, Untrusted, Version};
+    matches!(
+        error,
+        Refused { .. }
+            | Dead { .. }
+            | Closed { .. }
+            | Untrusted { .. }
+            | Malformed { .. }
+            | Version { .. }
+    )
+}
 
 /// The protocol and its peers.
 pub struct Runner<P: Protocol> {
@@ -166,9 +182,12 @@ where
                 peer.state = State::Idle;
                 peer.pause(now);
             }
-            Err(_) => {
+            Err(error) => {
                 peer.pause(now);
-                self.lose(node);
+                match tells_of_peer(&error) {
+                    true => self.lose(node),
+                    false => self.forget(node),
+                }
             }
         }
     }
@@ -184,12 +203,16 @@ where
 
     /// A connection has ended.
     fn lose(&mut self, node: NodeId) {
-        let now = self.clock.now();
+        self.forget(node);
+        self.protocol.lost(self.clock.now(), node);
+    }
+
+    /// There is no connection, and what is queued for it is lost.
+    fn forget(&mut self, node: NodeId) {
         self.peer(node).fall();
         if let Some(multicast) = &mut self.multicast {
-            multicast.caster.lost(now, node);
+            multicast.caster.lost(self.clock.now(), node);
         }
-        self.protocol.lost(now, node);
     }
 
     /// Gives the protocol what a peer has sent; to the very end of it, if that has to be known.

@@ -434,6 +434,33 @@ fn an_alarm_is_never_early() {
     }
 }
 
+/// That this node has nothing to connect with is no proof of another's death.
+#[test]
+fn who_could_not_be_connected_to_for_want_of_something_here_is_not_lost() {
+    let mut place = Place::unix();
+    let listeners = place.listen(2);
+    place.transports = |_| {
+        let source = std::io::Error::from_raw_os_error(libc::EMFILE);
+        Err(Error::Exhausted { what: "file descriptors", source })
+    };
+    let mut doors = listeners.into_iter();
+    let node = Talker::start(&place, 0, doors.next().expect("a listener"));
+    for _ in 0..3 {
+        node.say(1, b"hi", vec![]);
+        let heard = node.heard.recv_timeout(Duration::from_millis(50));
+        assert!(heard.is_err(), "{heard:?}");
+    }
+    // Nobody listens there: that is known for certain.
+    drop(doors);
+    place.transports = transport::of;
+    drop(node);
+    let address = place.addresses[&NodeId(0)].clone();
+    let listener = transport::of(&address).unwrap().listen(&address).expect("it is free again");
+    let node = Talker::start(&place, 0, listener);
+    node.say(1, b"hi", vec![]);
+    assert_eq!(node.hear(), Heard::Lost(NodeId(1)));
+}
+
 #[test]
 fn a_heartbeat_reaches_all_and_a_death_is_told() {
     let mut place = Place::unix();
