@@ -70,8 +70,8 @@ where
 
     fn spawn(&mut self, work: impl FnOnce() + Send + 'static) -> Result<()> {
         let builder = std::thread::Builder::new().name("fabric-door".to_owned());
-        let thread = builder.spawn(work).map_err(|error| Error::io("starting a thread", error))?;
-        self.threads.push(thread);
+        let exhausted = |source| Error::Exhausted { what: "threads", source };
+        self.threads.push(builder.spawn(work).map_err(exhausted)?);
         Ok(())
     }
 

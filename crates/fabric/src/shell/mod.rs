@@ -228,8 +228,8 @@ where
             let engine = engine.clone();
             move || engine.run()
         });
-        let thread = Some(thread.map_err(|error| Error::io("starting a thread", error))?);
-        Ok(Shell { me, service, engine, clock, traffic, thread })
+        let thread = thread.map_err(|source| Error::Exhausted { what: "threads", source })?;
+        Ok(Shell { me, service, engine, clock, traffic, thread: Some(thread) })
     }
 
     /// Asks something of the protocol.

@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::transport::Lane;
 use muster_base::limits::{SHARED_ARENA, SHARED_ARENA_SYSTEM};
 use rustix::fs::{MemfdFlags, SealFlags};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
@@ -148,6 +149,9 @@ pub(crate) fn check(file: BorrowedFd<'_>, size: usize) -> std::result::Result<()
 }
 
 pub(crate) fn map(file: BorrowedFd<'_>, size: usize, is_writable: bool) -> Result<Mapped> {
-    Mapped::new(file, size, is_writable)
-        .map_err(|error| Error::io("cannot map shared memory", error))
+    Mapped::new(file, size, is_writable).map_err(|source| match source.kind() {
+        // Nothing is waited for: more would be locked than this process may.
+        io::ErrorKind::WouldBlock => Error::Exhausted { what: "memory", source },
+        _ => Error::io("cannot map shared memory", source),
+    })
 }

@@ -194,7 +194,7 @@ impl Pump {
         let name = if lane == Lane::System { "fabric-tls-sys" } else { "fabric-tls" };
         let builder = std::thread::Builder::new().name(name.to_owned());
         let started = builder.spawn(move || Run::new(own).run());
-        started.map_err(|error| Error::io("starting a thread", error))?;
+        started.map_err(|source| Error::Exhausted { what: "threads", source })?;
         Ok(place.insert(pump).clone())
     }
 
