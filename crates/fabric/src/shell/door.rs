@@ -74,10 +74,15 @@ where
         self.threads.push(builder.spawn(work).map_err(exhausted)?);
         Ok(())
     }
+}
 
-    /// Waits for the threads, when the inbox is closed.
-    pub fn close(&mut self) {
-        self.threads.drain(..).for_each(|thread| thread.join().expect("a door does not panic"));
+impl<P: Protocol> Drop for Doors<P> {
+    /// Nobody comes in any more, and the listener is gone: that of a shell that did not start, too.
+    fn drop(&mut self) {
+        self.inbox.close();
+        for thread in self.threads.drain(..) {
+            assert!(thread.join().is_ok() || std::thread::panicking(), "a door does not panic");
+        }
     }
 }
 

@@ -127,7 +127,7 @@ where
     pub fn end(mut self) {
         self.commands.clear();
         self.peers.clear();
-        self.doors.close();
+        drop(self.doors);
     }
 
     fn carry_out(&mut self, command: Command<P>) {

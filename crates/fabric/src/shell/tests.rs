@@ -462,6 +462,17 @@ fn who_could_not_be_connected_to_for_want_of_something_here_is_not_lost() {
 }
 
 #[test]
+fn the_doors_of_a_shell_that_does_not_start_are_closed() {
+    let mut place = Place::unix();
+    let listener = place.listen(1).remove(0);
+    let address = listener.address().clone();
+    let inbox = Arc::new(Inbox::new().expect("descriptors"));
+    let setup = place.setup(NodeId(0), "talk");
+    drop(door::Doors::<Talk>::open(&setup, listener, inbox).expect("it listens"));
+    transport::of(&address).unwrap().listen(&address).expect("nobody listens there");
+}
+
+#[test]
 fn a_heartbeat_reaches_all_and_a_death_is_told() {
     let mut place = Place::unix();
     let listeners = place.listen(8);
