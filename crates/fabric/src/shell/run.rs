@@ -104,9 +104,7 @@ where
     /// Takes what there is: the time, commands, and messages of peers that are ready.
     pub fn step(&mut self, ready: &mut Ready) {
         // Time first: a node that was stopped is to know that before it hears of anything.
-        if self.protocol.alarm().is_some_and(|alarm| alarm <= self.clock.now()) {
-            self.protocol.tick(self.clock.now());
-        }
+        self.keep_time();
         while let Some(command) = self.commands.pop_front() {
             self.carry_out(command);
         }
@@ -121,6 +119,15 @@ where
         }
         self.nap = if came { NAP } else { (self.nap * 2).min(NAP_MAX) };
         self.collect();
+    }
+
+    /// Now; what is due by then has been done.
+    fn keep_time(&mut self) -> Time {
+        let now = self.clock.now();
+        if self.protocol.alarm().is_some_and(|alarm| alarm <= now) {
+            self.protocol.tick(now);
+        }
+        now
     }
 
     /// Goodbye to all, then nobody comes any more.
@@ -218,8 +225,9 @@ where
     /// Gives the protocol what a peer has sent; to the very end of it, if that has to be known.
     /// Whether something came.
     fn receive(&mut self, node: NodeId, to_the_end: bool) -> bool {
-        let now = self.clock.now();
         for count in 0..SHELL_TURN {
+            // This thread may have been stopped since the last message.
+            let now = self.keep_time();
             let Some(peer) = self.peers.get_mut(&node) else { return false };
             let mut malformed = false;
             let (protocol, multicast) = (&mut self.protocol, &mut self.multicast);
@@ -271,7 +279,8 @@ where
     fn deliver(&mut self) {
         let ready = |multicast: &mut Option<Box<Multicast>>| multicast.as_mut()?.caster.ready();
         while let Some((from, head, body)) = ready(&mut self.multicast) {
-            if self.protocol.receive(self.clock.now(), from, &head, body).is_err() {
+            let now = self.keep_time();
+            if self.protocol.receive(now, from, &head, body).is_err() {
                 self.lose(from);
             }
         }

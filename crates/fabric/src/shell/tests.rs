@@ -153,11 +153,16 @@ impl Protocol for Talk {
 
     fn receive(
         &mut self,
-        _: Time,
+        now: Time,
         from: NodeId,
         head: &[u8],
         body: Payload,
     ) -> std::result::Result<(), Malformed> {
+        if head == b"slow" {
+            // As if the whole node had been stopped.
+            self.alarm = Some(now + Duration::from_millis(1));
+            std::thread::sleep(Duration::from_millis(2));
+        }
         if head == b"garbage" {
             return Err(Malformed { from, what: "garbage".to_owned() });
         }
@@ -432,6 +437,23 @@ fn an_alarm_is_never_early() {
         let Heard::Alarm(when) = all[0].hear() else { panic!("an alarm") };
         assert!(when >= time);
     }
+}
+
+/// Who was stopped between two messages that came at once knows it before it takes the second.
+#[test]
+fn an_alarm_goes_off_between_two_messages_that_came_at_once() {
+    let mut place = Place::unix();
+    let all = talkers(&mut place, 1);
+    let mut stranger = place.connect(0, &wire::name(NodeId(7), 1));
+    stranger.take(soon(), &mut |_| ()).expect("a verdict");
+    for head in [b"slow", b"next"] {
+        let size = wire::size(head.len(), false);
+        stranger.try_queue(&[&size, head], &Payload::default()).expect("there is room");
+    }
+    assert!(stranger.try_flush().expect("it is taken"));
+    assert_eq!(all[0].hear(), said(7, b"slow", vec![]));
+    assert!(matches!(all[0].hear(), Heard::Alarm(_)));
+    assert_eq!(all[0].hear(), said(7, b"next", vec![]));
 }
 
 /// That this node has nothing to connect with is no proof of another's death.
