@@ -30,10 +30,7 @@ impl SocketName {
     /// [`Errno::ADDRINUSE`] where somebody listens, or something else than a socket is;
     /// [`Errno::BUSY`] when somebody keeps the lock, which in a common directory anybody can.
     pub(crate) fn take(socket: &OwnedFd, path: &Path) -> rustix::io::Result<SocketName> {
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::open(parent.unwrap_or(Path::new(".")), flags, Mode::empty())?;
-        lock(&folder)?;
+        let _locked = locked(path)?;
         let address = SocketAddrUnix::new(path)?;
         match bind(socket, &address) {
             Err(Errno::ADDRINUSE) if is_left_over(socket, path, &address)? => {
@@ -52,7 +49,9 @@ impl SocketName {
 
 impl Drop for SocketName {
     fn drop(&mut self) {
-        // Somebody else may have put another one there.
+        // Somebody else may have put another one there, or be about to. Without the lock it is left
+        // to whoever takes the name next.
+        let Ok(_locked) = locked(&self.path) else { return };
         let ours = |there: &rustix::fs::Stat| (there.st_dev, there.st_ino) == self.file;
         if rustix::fs::lstat(&self.path).as_ref().is_ok_and(ours) {
             let _ = rustix::fs::unlink(&self.path);
@@ -70,15 +69,18 @@ pub(crate) fn kept_waiting(address: &Address) -> Error {
     }
 }
 
-/// Locks a directory until it is closed.
-fn lock(folder: &OwnedFd) -> rustix::io::Result<()> {
+/// The directory of a path, locked until it is closed.
+fn locked(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(parent.unwrap_or(Path::new(".")), flags, Mode::empty())?;
     let since = Instant::now();
     loop {
-        match rustix::fs::flock(folder, FlockOperation::NonBlockingLockExclusive) {
+        match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::AGAIN) if since.elapsed() < NAME_LOCK_TIME => std::thread::sleep(AGAIN),
             Err(Errno::AGAIN) => return Err(Errno::BUSY),
             Err(Errno::INTR) => {}
-            locked => return locked,
+            locked => return locked.map(|()| folder),
         }
     }
 }
@@ -96,4 +98,29 @@ fn is_left_over(
     let kind = (sockopt::socket_domain(socket)?, sockopt::socket_type(socket)?);
     let probe = socket_with(kind.0, kind.1, flags, None)?;
     Ok(connect(&probe, address) == Err(Errno::CONNREFUSED))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SocketType};
+
+    /// Between the look whether it is ours and its removal somebody may take the name.
+    #[test]
+    fn who_gives_a_name_up_waits_for_whoever_has_the_lock() {
+        let folder = std::env::temp_dir().join(format!("muster-name-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let path = folder.join("socket");
+        let flags = SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        let name = SocketName::take(&socket, &path).unwrap();
+        let held = locked(&path).unwrap();
+        let giving_up = std::thread::spawn(move || drop(name));
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(path.exists());
+        drop(held);
+        giving_up.join().unwrap();
+        assert!(!path.exists());
+        std::fs::remove_dir(&folder).unwrap();
+    }
 }
