@@ -103,6 +103,7 @@ impl Core {
         self.flights.restart(opening.stable);
         if let Standing::Outside(since) = asked {
             // Taken in because of what was sent then: that counts as a renewal.
+            self.joined = epoch;
             self.lease.extend(since, self.config.lease);
             self.memory.adopt(&opening.written);
             self.flights.last = opening.last;

@@ -163,12 +163,14 @@ impl Core {
         Ok(())
     }
 
-    /// More time, from when it was asked for, for this node and for those below. What is later than
-    /// now an earlier life of this node has asked for, whose clock was ahead of this one's.
+    /// More time, from when it was asked for, for this node and for those below. What was granted
+    /// in an epoch before this life was taken in an earlier one has asked for: a node between may
+    /// have stood still. So it has what is later than now; its clock was ahead of this one's.
     pub(super) fn granted(
         &mut self,
         now: Time,
         from: NodeId,
+        epoch: u64,
         renewals: &[Renewal],
     ) -> Result<(), &'static str> {
         let is_member = self.standing == Standing::Member;
@@ -177,7 +179,8 @@ impl Core {
             return Ok(());
         }
         let own = renewals.iter().find(|renewal| renewal.node == self.config.node);
-        let own = own.map(|renewal| Time(renewal.stamp)).filter(|stamp| *stamp <= now);
+        let own = own.map(|renewal| Time(renewal.stamp));
+        let own = own.filter(|stamp| epoch >= self.joined && *stamp <= now);
         if let Some(stamp) = own.filter(|stamp| self.standing != Standing::Outside(*stamp))
             && self.lease.extend(stamp, self.config.lease)
             && now - stamp <= self.config.beat
@@ -191,7 +194,7 @@ impl Core {
             let part = renewals.iter().filter(|renewal| branch.holds(renewal.node));
             let renewals: Vec<Renewal> = part.copied().collect();
             if !renewals.is_empty() {
-                self.send(branch.node, &Message::Granted { epoch: self.epoch, renewals });
+                self.send(branch.node, &Message::Granted { epoch, renewals });
             }
         }
         Ok(())

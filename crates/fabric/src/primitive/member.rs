@@ -171,6 +171,8 @@ pub struct Core {
     pub(super) epoch: u64,
     /// Nothing of an epoch up to this one is taken any more, but of the own one.
     pub(super) promised: u64,
+    /// The epoch in which this life was taken in; 0 if it was there from the beginning.
+    pub(super) joined: u64,
     pub(super) members: Nodes,
     pub(super) place: Place,
     /// Links to the parent, to the children, and of what is asked of the master.
@@ -219,6 +221,7 @@ impl Core {
             standing: Standing::Outside(now),
             epoch: 0,
             promised: 0,
+            joined: 0,
             members: Nodes::none(),
             place: Place { parent: None, children: vec![] },
             parent: Link::default(),
@@ -515,7 +518,7 @@ impl Protocol for Core {
             Message::Taken { epoch, expected } => self.taken(from, epoch, expected),
             Message::Heard { epoch, expected } => self.heard(from, epoch, expected),
             Message::Renew { epoch, renewals } => self.renew(now, from, epoch, renewals),
-            Message::Granted { renewals, .. } => self.granted(now, from, &renewals),
+            Message::Granted { epoch, renewals } => self.granted(now, from, epoch, &renewals),
             Message::Join { epoch, incarnation } => self.join(from, epoch, incarnation),
             Message::Standing { epoch, incarnation, member } => {
                 self.told_standing(now, from, epoch, incarnation, member)

@@ -212,7 +212,7 @@ pub enum Message {
     },
     /// From the master, or the parent: these leases are good from when they were asked for.
     Granted {
-        /// The sender's epoch.
+        /// The master's epoch when it granted them, whoever passes that on.
         epoch: u64,
         /// Of whom, and what they had said.
         renewals: Vec<Renewal>,

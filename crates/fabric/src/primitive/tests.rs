@@ -401,6 +401,29 @@ fn a_lease_of_a_time_that_has_not_come_is_none() {
     assert_eq!(cluster.cores[&2].variable(cluster.now, 0), None);
 }
 
+/// A parent that stood still passes on what an earlier life of its child was granted.
+#[test]
+fn a_lease_that_was_granted_to_an_earlier_life_is_none() {
+    let mut cluster = Cluster::wide(3, 1);
+    cluster.beats(3);
+    let before = cluster.cores[&0].epoch().0;
+    cluster.request(0, Request::Evidence { node: NodeId(2) });
+    let again = Config { arity: 1, incarnation: 2 << 32, ..config(2) };
+    cluster.cores.insert(2, Core::outside(again, cluster.now));
+    cluster.beats(6);
+    let until = |cluster: &Cluster| cluster.cores[&2].current_until().expect("it is a member");
+    let last = until(&cluster);
+    cluster.now = cluster.now + Duration::from_millis(100);
+    for (epoch, counts) in [(before, false), (cluster.cores[&0].epoch().0, true)] {
+        let renewals = vec![Renewal { node: NodeId(2), stamp: cluster.now.0 }];
+        let (head, body) = Message::Granted { epoch, renewals }.encode();
+        let (now, parent) = (cluster.now, cluster.cores.get_mut(&1).expect("a node"));
+        parent.receive(now, NodeId(0), &head, body).expect("a message");
+        cluster.settle();
+        assert_eq!(until(&cluster) > last, counts, "granted in epoch {epoch}");
+    }
+}
+
 #[test]
 fn a_restarted_master_finishes_what_was_decided_and_origins_ask_again() {
     let mut cluster = Cluster::new(7);
