@@ -23,6 +23,8 @@ pub struct Cores {
     is_master: bool,
     /// The epoch whose members the heartbeat knows.
     epoch: u64,
+    /// Bytes of all letters that the user has asked to be told so far.
+    pub told: usize,
 }
 
 /// What one of them tells.
@@ -34,7 +36,7 @@ pub enum Told {
 impl Cores {
     /// The heartbeat's members are those that the other core knows.
     pub fn new(primitives: Core, heartbeat: Option<Heartbeat>, is_master: bool) -> Cores {
-        let mut cores = Cores { primitives, heartbeat, is_master, epoch: 0 };
+        let mut cores = Cores { primitives, heartbeat, is_master, epoch: 0, told: 0 };
         cores.follow(Time::default());
         cores
     }
@@ -66,6 +68,9 @@ impl Protocol for Cores {
     }
 
     fn request(&mut self, now: Time, request: Request) {
+        if let Request::Tell { body, .. } = &request {
+            self.told = self.told.wrapping_add(body.len());
+        }
         self.primitives.request(now, request);
         self.follow(now);
     }

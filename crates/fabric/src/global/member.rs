@@ -18,9 +18,9 @@ use crate::protocol::{NodeId, Payload, Time};
 use crate::region::{Region, Rights};
 use crate::shell::{Hand, Handler, Setup, Shell, Traffic};
 use crate::transport::Listener;
-use muster_base::limits::TELL_MAX;
+use muster_base::limits::{TELL_MAX, TOLD_BYTES_MAX};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -108,6 +108,9 @@ struct Shared {
     board: Board,
     regions: Vec<Region>,
     open: Mutex<HashMap<u64, Open>>,
+    /// Bytes of letters for the master so far, and of those that do not wait here any more.
+    letters: AtomicUsize,
+    gone: AtomicUsize,
 }
 
 /// An operation that has not ended.
@@ -220,7 +223,9 @@ impl Member {
         let log = heartbeat.is_some().then(|| Arc::new(Log::new(me, master)));
         config.regions = regions.iter().map(|region| region.size() as u64).collect();
         let board = Board::new(me, master, config.events);
-        let shared = Arc::new(Shared { board, regions, open: Mutex::default() });
+        let open = Mutex::default();
+        let (letters, gone) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let shared = Arc::new(Shared { board, regions, open, letters, gone });
         let (is_master, variables) = (me == master, config.variables);
         let desk = Desk { shared: shared.clone(), log: log.clone(), until: None };
         let core = |now| {
@@ -279,15 +284,26 @@ impl Member {
     /// dies, and an epoch begins then: who misses it has to ask for it.
     ///
     /// # Errors
-    /// [`Error::Refused`] for no region, or more bytes than it has or [`TELL_MAX`]; those of
-    /// [`Shell::request`].
+    /// [`Error::Refused`] for no region, or more bytes than it has or [`TELL_MAX`];
+    /// [`Error::WouldBlock`] while too much waits here to be told; those of [`Shell::request`].
     pub fn tell(&self, region: u32, letter: impl Into<Payload>) -> Result<()> {
         let body = letter.into();
         let known = self.shared.regions.get(region as usize);
         if body.len() > TELL_MAX || known.is_none_or(|region| region.size() < body.len()) {
             return Err(board::outside());
         }
-        self.shell.request(Request::Tell { region, body })
+        let (letters, bytes) = (&self.shared.letters, body.len());
+        let gone = self.shared.gone.load(Ordering::Acquire);
+        if letters.load(Ordering::Relaxed).wrapping_sub(gone) >= TOLD_BYTES_MAX {
+            return Err(Error::WouldBlock);
+        }
+        // Before the shell can count it.
+        letters.fetch_add(bytes, Ordering::Relaxed);
+        let asked = self.shell.request(Request::Tell { region, body });
+        if asked.is_err() {
+            letters.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        asked
     }
 
     /// TEST-EVENT, not waiting: how often an event was signalled here.
@@ -554,6 +570,8 @@ impl Handler<Cores> for Desk {
     }
 
     fn changed(&mut self, _: Time, cores: &Cores) {
+        let gone = cores.told.wrapping_sub(cores.primitives.untold());
+        self.shared.gone.store(gone, Ordering::Release);
         let until = cores.primitives.current_until();
         if until != self.until {
             self.until = until;

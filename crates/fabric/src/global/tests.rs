@@ -11,6 +11,7 @@ use crate::primitive::{Config, Nodes, Relation};
 use crate::protocol::NodeId;
 use crate::shell::Setup;
 use crate::shell::tests::Place;
+use muster_base::limits::{TELL_MAX, TOLD_BYTES_MAX};
 use std::time::Duration;
 
 fn soon() -> Deadline {
@@ -73,6 +74,19 @@ fn the_three_primitives_work(mut place: Place) {
             std::thread::yield_now();
         }
     }
+}
+
+/// Nobody hears it, so what it has to tell only gathers.
+#[test]
+fn who_is_cut_off_may_not_tell_without_end() {
+    let mut place = Place::unix();
+    let listener = place.listen(2).remove(1);
+    let setup = place.setup(NodeId(1), "primitives");
+    let member = Member::start(setup, listener, config(NodeId(1)), Begin::Join).expect("it starts");
+    let letter = vec![7; TELL_MAX];
+    let most = TOLD_BYTES_MAX / letter.len();
+    let full = (0..=most).find_map(|_| member.tell(0, letter.clone()).err());
+    assert!(matches!(full, Some(Error::WouldBlock)), "{full:?}");
 }
 
 #[test]

@@ -7,6 +7,9 @@
 //! the next. So nothing waits where little is told, and where much is, much goes in one message.
 //! Each link has numbers of its own, for what has no room here must not keep operations waiting.
 //!
+//! **How much.** Who has [`TOLD_BYTES_MAX`] waiting takes no more from below, nor from its user, so
+//! that who is cut off does not gather without end ([`crate::global::Member::tell`]).
+//!
 //! **What may be lost.** A member keeps what its parent has not acknowledged, through all epochs,
 //! and sends it again in each. What a member that dies has taken from others dies with it, and an
 //! epoch begins without it. So who was told too little by then asks for it again in that epoch: it
@@ -98,6 +101,11 @@ impl Core {
     fn may_be_told(&self, region: u32, bytes: usize) -> bool {
         let size = self.config.regions.get(region as usize);
         size.is_some_and(|size| bytes as u64 <= *size)
+    }
+
+    /// Bytes that wait here to be told, this node's and others'. Who has more looks at it first.
+    pub fn untold(&self) -> usize {
+        self.telling.bytes
     }
 
     /// Tells the master something.
