@@ -19,6 +19,10 @@
 //!
 //! A node may die at any time; its connections end, and the others' shells say so. Dropping a shell
 //! ends its thread and connections; users of its handle then get errors.
+//!
+//! The protocol's time goes on while the system is suspended, so that a lease is over when it
+//! wakes; alarms that were due meanwhile may be late then. That does not help a virtual machine
+//! that was paused: its clocks stood still, and nothing in it knows.
 
 mod door;
 mod engine;
@@ -47,7 +51,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Finds the transport of an address.
 pub type Transports = fn(&Address) -> Result<&'static dyn Transport>;
@@ -121,15 +125,25 @@ impl<P: Protocol, F: FnMut(Time, &P, P::Notice) + Send + 'static> Handler<P> for
     }
 }
 
-/// A shell's clock.
+/// A shell's clock: the time since it began.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock(Instant);
+pub struct Clock(Duration);
 
 impl Clock {
+    fn start() -> Clock {
+        Clock(boot_time())
+    }
+
     /// Now.
     pub fn now(&self) -> Time {
-        Time(u64::try_from(self.0.elapsed().as_nanos()).expect("584 years"))
+        Time(u64::try_from((boot_time() - self.0).as_nanos()).expect("584 years"))
     }
+}
+
+/// Since the machine was booted, with the time for which it was suspended.
+fn boot_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    now.try_into().expect("a machine is not booted before time begins")
 }
 
 /// Waits for answers, and does the shell's work meanwhile as long as they may come soon.
@@ -207,7 +221,7 @@ where
         protocol: impl FnOnce(Time) -> P,
         handler: impl Handler<P>,
     ) -> Result<Shell<P>> {
-        let clock = Clock(Instant::now());
+        let clock = Clock::start();
         let inbox = Arc::new(Inbox::new()?);
         let watch = watch::Watch::new(inbox.descriptor())?;
         let protocol = protocol(clock.now());
