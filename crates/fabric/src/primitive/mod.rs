@@ -34,7 +34,8 @@
 //! - The master dies and is restarted: it asks all nodes what they know, and goes on in a higher
 //!   term (`recover.rs`). If the only nodes that saw a decision are cut off at that very time, they
 //!   are removed, and the operation ends among the others without regard to what was told there,
-//!   by this master or a later one. Who joins again forgets it: it has what the others have.
+//!   by this master or a later one. Who joins again has the variables that the others have; what
+//!   it alone was told of stays in its events and regions: these its user has to make good.
 //!
 //! **Assumed.** One master process at a time (it is one process with a journal), whose terms grow;
 //! a node's incarnations differ. Clocks run at about the same rate: two drift apart by less than
