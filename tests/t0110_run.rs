@@ -291,6 +291,21 @@ fn ranks_find_their_environment_directory_and_files() {
     cluster.down();
 }
 
+/// Root needs no rights to remove what is there; everybody else has to give himself some.
+#[test]
+fn what_an_ordinary_users_job_has_made_unwritable_goes_with_it() {
+    let Some(cluster) = Cluster::of_nobody("t0110rights") else { return };
+    cluster.muster(&["up", "-N", "1"]).run().ok();
+    let mess = "mkdir -p a/b; echo x > a/b/c; chmod 500 a/b";
+    // Of a short job its directory would be used again, that of a longer one is removed.
+    for line in [mess, &format!("{mess}; chmod 000 a; chmod 500 ."), &format!("{mess}; sleep 1.1")]
+    {
+        cluster.muster(&sh(&[], line)).run().ok();
+        until("its directory is removed", || cluster.sessions(0) == 0);
+    }
+    cluster.down();
+}
+
 #[test]
 fn new_files_get_the_modes_that_the_callers_would() {
     let cluster = Cluster::up("t0110umask", 2);

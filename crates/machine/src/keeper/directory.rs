@@ -264,7 +264,7 @@ impl Directory {
 
 /// Removes a file or a tree, directories that the user's programs made unwritable included.
 /// What does not exist is removed.
-pub(super) fn remove_all(path: &Path) -> Result<(), Error> {
+pub(crate) fn remove_all(path: &Path) -> Result<(), Error> {
     let kind = match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         other => other.map_err(|error| system(path, error))?.file_type(),

@@ -32,6 +32,7 @@ mod present;
 mod supervise;
 mod sys;
 
+pub(crate) use directory::remove_all;
 pub use directory::{Directory, Runtime, check_name};
 pub use down::{Downed, clear_dead, down};
 pub use present::{EMBEDDED, Presence, State};

@@ -2,6 +2,7 @@
 //! of a short program's start (ext4 also looks through what was removed in the last seconds), so
 //! one that its session has left as it was given serves another.
 
+use crate::keeper::remove_all;
 use rustix::fs::{Mode, OFlags, RawDir, Stat};
 use rustix::io::Errno;
 use std::ffi::CStr;
@@ -83,7 +84,7 @@ impl Directories {
         let make = || fs::DirBuilder::new().mode(0o700).create(&directory);
         if make().is_err() {
             // A daemon that was killed may have left one of this name.
-            let _ = fs::remove_dir_all(&directory);
+            let _ = remove_all(&directory);
             make()?;
         }
         if self.fresh.get().is_none()
@@ -157,11 +158,7 @@ impl Look {
 /// Removes all that is in a directory.
 fn clear(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => fs::remove_dir_all(entry.path())?,
-            false => fs::remove_file(entry.path())?,
-        }
+        remove_all(&entry?.path()).map_err(io::Error::other)?;
     }
     Ok(())
 }
@@ -169,9 +166,7 @@ fn clear(directory: &Path) -> io::Result<()> {
 /// Whether it is gone.
 fn remove(directory: &Path) -> bool {
     // Most are empty.
-    fs::remove_dir(directory).is_ok()
-        || fs::remove_dir_all(directory).is_ok()
-        || !directory.exists()
+    fs::remove_dir(directory).is_ok() || remove_all(directory).is_ok()
 }
 
 #[cfg(test)]

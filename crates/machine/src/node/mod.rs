@@ -32,6 +32,7 @@ mod vote;
 mod watch;
 
 use crate::files::text::Text;
+use crate::keeper::remove_all;
 use crate::memory::Memory;
 use crate::roster::Roster;
 use crate::strober::place::Place;
@@ -244,6 +245,7 @@ impl Node {
         }
         let _ = self.setup.place.sweep(&self.setup.name, std::time::Duration::from_secs(5));
         self.spawner.end();
-        let _ = std::fs::remove_dir_all(&self.setup.directory);
+        // What stays the keeper tells of.
+        let _ = remove_all(&self.setup.directory);
     }
 }

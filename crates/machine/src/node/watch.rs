@@ -21,7 +21,7 @@ use muster_base::elf::{self, Kind};
 use muster_ninep::error::{Errno, Error, number};
 use rustix::pipe::fcntl_getpipe_size;
 use std::collections::HashMap;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex, Weak};
@@ -319,7 +319,20 @@ impl Eye {
                     || cgroup.kill(zero).is_ok() && cgroup.remove(zero).is_ok()
             });
             let gone = directory.as_ref().is_none_or(|left| self.directories.take_back(left));
-            !(dead && gone) && *until > now
+            if dead && gone {
+                return false;
+            }
+            if *until > now {
+                return true;
+            }
+            let group = cgroup.as_ref().filter(|_| !dead).map(Cgroup::path);
+            let left = directory.as_ref().filter(|_| !gone).map(|left| &*left.path);
+            for path in group.into_iter().chain(left) {
+                // There may be nobody to read it.
+                let what = path.display();
+                let _ = writeln!(io::stderr(), "what a job has left is given up: {what}");
+            }
+            false
         });
     }
 
