@@ -231,10 +231,15 @@ impl Cluster {
         assert!(left.is_empty(), "left: {left:#?}");
     }
 
-    /// Sessions that a node has a directory for.
+    /// Sessions that a node has a directory for, and those of which it still has files.
     pub fn sessions(&self, node: impl std::fmt::Display) -> usize {
         let inside = fs::read_dir(self.directory().join(format!("n{node}"))).unwrap().flatten();
-        inside.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"xcpu-")).count()
+        let is_full = |path: &Path| fs::read_dir(path).is_ok_and(|mut all| all.next().is_some());
+        let counts = |entry: &fs::DirEntry| match entry.file_name().as_encoded_bytes() {
+            name if name.starts_with(b"spare-") => is_full(&entry.path()),
+            name => name.starts_with(b"xcpu-"),
+        };
+        inside.filter(counts).count()
     }
 
     /// Asserts that no process of any job is left on the nodes.

@@ -1,26 +1,36 @@
 //! The directories of sessions. To make and to remove one costs a file system more than all else
 //! of a short program's start (ext4 also looks through what was removed in the last seconds), so
 //! one that its session has left as it was given serves another.
+//!
+//! A session may leave half a million files, and a process of its may still be making more. All
+//! that is in a directory goes on a thread of its own, which is there only while there is any.
 
+use crate::files::lane::Lane;
 use crate::keeper::remove_all;
 use rustix::fs::{Mode, OFlags, RawDir, Stat};
 use rustix::io::Errno;
 use std::ffi::CStr;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use muster_base::limits::SPARE_DIRECTORIES_MAX;
 
 /// What the names of those begin with that no session has.
 const SPARE: &str = "spare-";
 
+/// How long it is tried to remove a directory: who makes files in it may take a moment to be gone.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The pause before it is tried again.
+const PAUSE: Duration = Duration::from_millis(10);
+
 /// All of one node.
-#[derive(Debug)]
 pub(super) struct Directories {
     /// Where they are.
     place: PathBuf,
@@ -29,6 +39,8 @@ pub(super) struct Directories {
     spare: Mutex<Vec<PathBuf>>,
     /// How many have been spare.
     count: AtomicU64,
+    /// Where they are emptied and removed.
+    removals: Lane,
 }
 
 /// What a session has left.
@@ -55,11 +67,13 @@ impl Directories {
         // A daemon that was killed has left its own.
         for entry in fs::read_dir(place).into_iter().flatten().flatten() {
             if entry.file_name().as_encoded_bytes().starts_with(SPARE.as_bytes()) {
-                remove(&entry.path());
+                // What stays is in nobody's way until the node ends.
+                let _ = remove_all(&entry.path());
             }
         }
         let (fresh, spare, count) = (OnceLock::new(), Mutex::default(), AtomicU64::new(0));
-        Directories { place: place.to_owned(), fresh, spare, count }
+        let (place, removals) = (place.to_owned(), Lane::default());
+        Directories { place, fresh, spare, count, removals }
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<PathBuf>> {
@@ -71,20 +85,20 @@ impl Directories {
     ///
     /// # Errors
     /// Those of mkdir(2).
-    pub(super) fn make(&self, number: u32) -> io::Result<PathBuf> {
+    pub(super) fn make(self: &Arc<Directories>, number: u32) -> io::Result<PathBuf> {
         let directory = self.place.join(format!("xcpu-{number:06}"));
         let spare = self.spare().pop();
         if let Some(spare) = spare {
             if fs::rename(&spare, &directory).is_ok() {
                 return Ok(directory);
             }
-            remove(&spare);
+            self.discard(spare, false);
         }
         // The serving thread has no umask.
         let make = || fs::DirBuilder::new().mode(0o700).create(&directory);
         if make().is_err() {
             // A daemon that was killed may have left one of this name.
-            let _ = remove_all(&directory);
+            self.renamed(&directory).into_iter().for_each(|old| self.discard(old, false));
             make()?;
         }
         if self.fresh.get().is_none()
@@ -95,31 +109,70 @@ impl Directories {
         Ok(directory)
     }
 
-    /// Removes what a session has left, or keeps it for another. False if it is still there.
-    pub(super) fn take_back(&self, Left { path, is_free }: &Left) -> bool {
-        if *is_free && self.spare().len() < SPARE_DIRECTORIES_MAX {
-            // Under a name that nobody has heard of.
-            let number = self.count.fetch_add(1, Ordering::Relaxed);
-            let spare = self.place.join(format!("{SPARE}{number}"));
-            if fs::rename(path, &spare).is_ok() {
-                if !self.is_as_made(&spare) {
-                    // Under its own name it is tried again.
-                    return remove(&spare) || fs::rename(&spare, path).is_err();
-                }
-                self.spare().push(spare);
-                return true;
-            }
+    /// Keeps what a session has left for another, or removes it. Nobody waits for more than what
+    /// becomes of an empty one.
+    pub(super) fn take_back(self: &Arc<Directories>, Left { path, is_free }: Left) {
+        let is_free = is_free && self.has_room();
+        if !is_free && fs::remove_dir(&path).is_ok() {
+            return;
         }
-        remove(path)
+        let Some(path) = self.renamed(&path) else { return };
+        if !(is_free && self.keep(&path)) {
+            self.discard(path, is_free);
+        }
     }
 
-    /// Whether the next session would find what the first one has found, once it is empty.
-    fn is_as_made(&self, directory: &Path) -> bool {
-        let looked = Look::at(directory).and_then(|(look, is_empty)| match is_empty {
-            true => Ok(look),
-            false => clear(directory).and_then(|()| Ok(Look::at(directory)?.0)),
+    fn has_room(&self) -> bool {
+        self.spare().len() < SPARE_DIRECTORIES_MAX
+    }
+
+    /// Gives a directory, if it is there, a name that nobody has heard of: the next session may
+    /// have its number.
+    fn renamed(&self, directory: &Path) -> Option<PathBuf> {
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let spare = self.place.join(format!("{SPARE}{number}"));
+        match fs::rename(directory, &spare) {
+            Ok(()) => Some(spare),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // A disk may be so full that there is no room for a name.
+            Err(_) => Some(directory.to_owned()),
+        }
+    }
+
+    /// Keeps a directory if the next session would find in it what the first one has found.
+    fn keep(&self, directory: &Path) -> bool {
+        let is_as_made = |(look, is_empty)| is_empty && self.fresh.get() == Some(&look);
+        let is_kept = self.has_room() && Look::at(directory).is_ok_and(is_as_made);
+        if is_kept {
+            self.spare().push(directory.to_owned());
+        }
+        is_kept
+    }
+
+    /// Has a directory emptied, and removed unless it may be kept and can be.
+    fn discard(self: &Arc<Directories>, directory: PathBuf, may_be_kept: bool) {
+        let (own, until) = (self.clone(), Instant::now() + PATIENCE);
+        self.removals.run(move || {
+            if may_be_kept {
+                clear(&directory);
+                if own.keep(&directory) {
+                    return;
+                }
+            }
+            own.remove(directory, until);
         });
-        looked.is_ok_and(|look| self.fresh.get() == Some(&look))
+    }
+
+    /// Removes a directory, or tries it again after others.
+    fn remove(self: Arc<Directories>, directory: PathBuf, until: Instant) {
+        let Err(error) = remove_all(&directory) else { return };
+        if Instant::now() < until {
+            std::thread::sleep(PAUSE);
+            let removals = self.removals.clone();
+            return removals.run(move || self.remove(directory, until));
+        }
+        // There may be nobody to read it.
+        let _ = writeln!(io::stderr(), "what a job has left stays until its node ends: {error}");
     }
 }
 
@@ -155,18 +208,10 @@ impl Look {
     }
 }
 
-/// Removes all that is in a directory.
-fn clear(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        remove_all(&entry?.path()).map_err(io::Error::other)?;
-    }
-    Ok(())
-}
-
-/// Whether it is gone.
-fn remove(directory: &Path) -> bool {
-    // Most are empty.
-    fs::remove_dir(directory).is_ok() || remove_all(directory).is_ok()
+/// Removes what is in a directory, as far as that can be.
+fn clear(directory: &Path) {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.for_each(|entry| drop(remove_all(&entry.path())));
 }
 
 #[cfg(test)]
@@ -179,20 +224,24 @@ mod tests {
         fs::metadata(directory).unwrap().ino()
     }
 
-    fn left(path: &Path, is_free: bool) -> Left {
-        Left { path: path.to_owned(), is_free }
+    /// Takes one back, and waits until it is kept or gone.
+    fn take_back(directories: &Arc<Directories>, path: &Path, is_free: bool) {
+        directories.take_back(Left { path: path.to_owned(), is_free });
+        let (done, is_done) = std::sync::mpsc::channel();
+        directories.removals.run(move || done.send(()).unwrap());
+        is_done.recv().unwrap();
     }
 
     #[test]
     fn one_that_was_left_as_it_was_serves_the_next_session_emptied() {
         let scratch = Scratch::new("directories-again");
-        let directories = Directories::new(&scratch);
+        let directories = Arc::new(Directories::new(&scratch));
         let first = directories.make(1).unwrap();
         let made = inode(&first);
         fs::create_dir(first.join("deep")).unwrap();
         fs::write(first.join("deep/file"), "x").unwrap();
         std::os::unix::fs::symlink("/nowhere", first.join("link")).unwrap();
-        assert!(directories.take_back(&left(&first, true)));
+        take_back(&directories, &first, true);
         assert!(!first.exists(), "nobody finds it by its old name");
         let second = directories.make(2).unwrap();
         assert_eq!((second.file_name().unwrap(), inode(&second)), ("xcpu-000002".as_ref(), made));
@@ -202,11 +251,11 @@ mod tests {
     #[test]
     fn one_that_somebody_may_reach_or_that_was_changed_serves_nobody() {
         let scratch = Scratch::new("directories-changed");
-        let directories = Directories::new(&scratch);
+        let directories = Arc::new(Directories::new(&scratch));
         let is_kept = |number, is_free, change: &dyn Fn(&Path)| {
             let directory = directories.make(number).unwrap();
             change(&directory);
-            assert!(directories.take_back(&left(&directory, is_free)));
+            take_back(&directories, &directory, is_free);
             assert!(!directory.exists());
             let names = fs::read_dir(&*scratch).unwrap().count();
             assert_eq!(names, directories.spare().len(), "what is not kept is gone");
@@ -236,7 +285,7 @@ mod tests {
         let size = || fs::metadata(&probe).unwrap().len();
         let before = size();
         fill(&probe);
-        clear(&probe).unwrap();
+        clear(&probe);
         let grows = size() > before;
         fs::remove_dir(&probe).unwrap();
         assert_eq!(is_kept(4, true, &fill), !grows);
@@ -246,19 +295,43 @@ mod tests {
     #[test]
     fn what_a_daemon_that_was_killed_has_left_is_in_nobodys_way() {
         let scratch = Scratch::new("directories-killed");
-        let directories = Directories::new(&scratch);
+        let directories = Arc::new(Directories::new(&scratch));
         let spare = directories.make(1).unwrap();
-        assert!(directories.take_back(&left(&spare, true)));
+        take_back(&directories, &spare, true);
         fs::create_dir(scratch.join("xcpu-000002")).unwrap();
         fs::write(scratch.join("xcpu-000002/old"), "x").unwrap();
         for number in [2, 3] {
             let directory = directories.make(number).unwrap();
             assert_eq!(fs::read_dir(directory).unwrap().count(), 0);
         }
-        assert_eq!(fs::read_dir(&*scratch).unwrap().count(), 2);
+        take_back(&directories, &scratch.join("xcpu-000003"), false);
+        assert_eq!(fs::read_dir(&*scratch).unwrap().count(), 1);
         fs::create_dir(scratch.join("spare-7")).unwrap();
         fs::write(scratch.join("spare-7/old"), "x").unwrap();
         let _ = Directories::new(&scratch);
         assert!(!scratch.join("spare-7").exists());
+    }
+
+    #[test]
+    fn what_is_in_one_goes_while_others_are_made_and_taken_back() {
+        let scratch = Scratch::new("directories-full");
+        let directories = Arc::new(Directories::new(&scratch));
+        // The thread has much to do.
+        let (go_on, waits) = std::sync::mpsc::channel::<()>();
+        directories.removals.run(move || waits.recv().unwrap_or_default());
+        let full = directories.make(1).unwrap();
+        fs::create_dir(full.join("sub")).unwrap();
+        fs::write(full.join("sub/file"), "x").unwrap();
+        directories.take_back(Left { path: full.clone(), is_free: true });
+        assert!(!full.exists(), "nobody finds it by its old name");
+        let empty = directories.make(1).unwrap();
+        let made = inode(&empty);
+        directories.take_back(Left { path: empty, is_free: true });
+        let again = directories.make(2).unwrap();
+        assert_eq!(inode(&again), made);
+        drop(go_on);
+        take_back(&directories, &again, false);
+        assert_eq!(fs::read_dir(&*scratch).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(&directories.spare()[0]).unwrap().count(), 0);
     }
 }

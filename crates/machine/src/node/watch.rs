@@ -5,7 +5,7 @@
 //! line is left alone for moments ([`Pace`]); a feed with nothing in it is not polled for writing.
 //! It also cleans up after wiped sessions, and wipes those that have lingered.
 
-use super::cgroup::Cgroup;
+use super::cgroup::{self, Cgroup};
 use super::directory::{Directories, Left};
 use super::noexec::{self, LINE_MAX};
 use super::pace::Pace;
@@ -43,7 +43,7 @@ const SOON: Duration = Duration::from_millis(10);
 /// The same for one that has written nothing: only who starts a detached job waits for that.
 const LATER: Duration = Duration::from_millis(100);
 
-/// How long the processes of a wiped session may take to be gone before it is tried again.
+/// How long the processes of a wiped session may take to be gone.
 const BURIAL: Duration = Duration::from_secs(10);
 
 /// The ends of a program's pipes that the node holds.
@@ -65,9 +65,10 @@ enum Order {
 /// What is to be removed, and until when to try.
 struct Grave {
     until: Instant,
-    directory: Option<Left>,
     cgroup: Option<Cgroup>,
-    /// Left when the rest is gone.
+    /// Its turn comes when the group is gone.
+    directory: Option<Left>,
+    /// Left when the group is gone.
     _seat: Option<Seat>,
 }
 
@@ -137,7 +138,7 @@ impl Watch {
     /// Removes what a wiped session leaves, or a program that could not be run.
     pub(super) fn bury(&self, directory: Option<Left>, cgroup: Option<Cgroup>, seat: Option<Seat>) {
         let until = Instant::now() + BURIAL;
-        self.post.send(Order::Bury(Grave { until, directory, cgroup, _seat: seat }));
+        self.post.send(Order::Bury(Grave { until, cgroup, directory, _seat: seat }));
     }
 }
 
@@ -210,7 +211,7 @@ struct Eye {
     later: Vec<(Instant, Weak<Session>)>,
     /// Light ranks that have said nothing yet, by session.
     silent: HashMap<u32, Silent>,
-    /// Directories and groups that could not be removed yet.
+    /// Groups that could not be removed yet, and the directories that come after them.
     graves: Vec<Grave>,
     /// Outlets that are left alone, until when.
     resting: Vec<(Instant, u32, End)>,
@@ -307,30 +308,21 @@ impl Eye {
         });
     }
 
-    /// Removes what is left of wiped sessions. Their processes may take a moment to be gone, and
-    /// one of them may still be making files.
+    /// Removes what is left of wiped sessions. Their processes may take a moment to be gone.
     fn dig(&mut self) {
         let now = Instant::now();
-        self.graves.retain(|Grave { until, directory, cgroup, .. }| {
-            // Most are empty.
-            let dead = cgroup.as_ref().is_none_or(|cgroup| {
-                let zero = Duration::ZERO;
-                std::fs::remove_dir(cgroup.path()).is_ok()
-                    || cgroup.kill(zero).is_ok() && cgroup.remove(zero).is_ok()
-            });
-            let gone = directory.as_ref().is_none_or(|left| self.directories.take_back(left));
-            if dead && gone {
-                return false;
-            }
-            if *until > now {
-                return true;
-            }
-            let group = cgroup.as_ref().filter(|_| !dead).map(Cgroup::path);
-            let left = directory.as_ref().filter(|_| !gone).map(|left| &*left.path);
-            for path in group.into_iter().chain(left) {
+        self.graves.retain_mut(|Grave { until, cgroup, directory, .. }| {
+            let removed = cgroup.as_ref().map_or(Ok(()), remove_group);
+            let is_gone = removed.is_ok();
+            if let Err(error) = removed {
+                if *until > now {
+                    return true;
+                }
                 // There may be nobody to read it.
-                let what = path.display();
-                let _ = writeln!(io::stderr(), "what a job has left is given up: {what}");
+                let _ = writeln!(io::stderr(), "what a job has left is given up: {error}");
+            }
+            if let Some(Left { path, is_free }) = directory.take() {
+                self.directories.take_back(Left { path, is_free: is_free && is_gone });
             }
             false
         });
@@ -385,7 +377,7 @@ impl Eye {
             End::Link => {
                 if let Some((cgroup, seat)) = watched.listen(self.poll.registry()) {
                     let (until, cgroup) = (Instant::now() + BURIAL, Some(cgroup));
-                    self.graves.push(Grave { until, directory: None, cgroup, _seat: seat });
+                    self.graves.push(Grave { until, cgroup, directory: None, _seat: seat });
                 }
                 watched.exited || watched.link.is_none()
             }
@@ -542,6 +534,16 @@ impl Watched {
             }
         }
     }
+}
+
+/// Removes a group once nothing runs in it, and sees to that.
+fn remove_group(cgroup: &Cgroup) -> Result<(), cgroup::Error> {
+    // Most are empty.
+    if std::fs::remove_dir(cgroup.path()).is_ok() {
+        return Ok(());
+    }
+    cgroup.kill(Duration::ZERO)?;
+    cgroup.remove(Duration::ZERO)
 }
 
 /// Moves what a pipe holds into its stream, as one piece where there is room; how many bytes that
