@@ -13,8 +13,8 @@ use muster_base::nodeset;
 /// The nodes that there are.
 #[derive(Debug, Default)]
 pub struct Nodes {
-    /// Name and host of each; the host only where it is not this machine. None if they are still to
-    /// be started.
+    /// Name and host of each; the host only in a cluster of several, where this machine may be one.
+    /// None if they are still to be started.
     pub all: Option<Vec<(String, Option<String>)>>,
     /// Processors of the first.
     pub processors: u32,
@@ -28,17 +28,21 @@ impl Nodes {
         Nodes { all: Some(all), processors }
     }
 
-    /// The nodes that a name means: this machine's all, a host's all, or those of a set.
+    /// The nodes of a host, in a cluster of several. This machine may be one, and has more names.
+    fn on(&self, name: &str) -> Vec<String> {
+        let is_it = |host: &str| host == name || is_here(name) && is_here(host);
+        let all = self.all.iter().flatten();
+        let there = all.filter(|(_, host)| host.as_deref().is_some_and(is_it));
+        there.map(|(node, _)| node.clone()).collect()
+    }
+
+    /// The nodes that a name means: a host's all, or those of a set.
     fn called(&self, name: &str) -> Result<Vec<String>, Failure> {
         let Some(all) = &self.all else {
             return nodeset::expand(name).map_err(|error| mistake(format!("{name}: {error}")));
         };
-        let on = |at: &str| -> Vec<String> {
-            let there = all.iter().filter(|(_, host)| host.as_deref() == Some(at));
-            there.map(|(name, _)| name.clone()).collect()
-        };
         let is_node = all.iter().any(|(node, _)| node == name);
-        match on(name) {
+        match self.on(name) {
             nodes if !nodes.is_empty() && !is_node => Ok(nodes),
             _ => nodeset::expand(name).map_err(|error| mistake(format!("{name}: {error}"))),
         }
@@ -134,11 +138,11 @@ fn count<T>(all: &[T]) -> u32 {
 }
 
 /// The nodes that were named, each once, and the places of each. None if all names are this
-/// machine's: then it has them all.
+/// machine's, and it is no host among others: then it has them all.
 fn chosen(line: &Line, nodes: &Nodes) -> Result<(Vec<String>, Vec<Option<u32>>), Failure> {
     let (mut chosen, mut places): (Vec<String>, Vec<Option<u32>>) = Default::default();
     for (name, told) in line.hosts.iter().flatten() {
-        if is_here(name) {
+        if is_here(name) && nodes.on(name).is_empty() {
             continue;
         }
         for node in nodes.called(name)? {
@@ -197,6 +201,24 @@ mod tests {
             ("--nodelist n[0-1] x", ""),
         ] {
             assert_eq!(placed(text, &up), words, "{text}");
+        }
+    }
+
+    /// Once this machine's name was left out there, so that a file of hosts which begins with the
+    /// head chose all but that.
+    #[test]
+    fn this_machine_is_a_host_among_others() {
+        let own = rustix::system::uname().nodename().to_str().expect("a name").to_owned();
+        let host = |at: usize| if at > 1 { "lab2".to_owned() } else { own.clone() };
+        let all = (0..4).map(|at| (format!("n{at}"), Some(host(at)))).collect();
+        let up = Nodes { all: Some(all), processors: 8 };
+        for (hosts, words) in [
+            (&*own, "-w n[0-1] -n 4 --ntasks-per-node 8"),
+            ("localhost", "-w n[0-1] -n 4 --ntasks-per-node 8"),
+            (&format!("{own},lab2"), "-w n[0-3] -n 4 --ntasks-per-node 8"),
+            (&format!("lab2:1,{own}:3"), "-w n2,n3,n0,n1 -n 4 --ntasks-per-node 1,1,3,3"),
+        ] {
+            assert_eq!(placed(&format!("-n 4 -host {hosts} x"), &up), words, "{hosts}");
         }
     }
 
