@@ -38,40 +38,56 @@ impl History {
         line.push(b'\n');
         let mut lines = self.lines.lock().expect("no holder panics");
         if lines.length() + line.len() as u64 > HISTORY_FILE_MAX && lines.length() > 0 {
-            fs::rename(&self.path, self.old())?;
-            *lines = Lines::append(&self.path)?;
+            // While another cannot be made this one gets longer, by whatever name.
+            if let Ok(new) = self.rotate() {
+                *lines = new;
+            }
         }
         lines.write(&line)
+    }
+
+    /// Puts the file aside and begins another.
+    fn rotate(&self) -> io::Result<Lines> {
+        if_there(fs::rename(&self.path, self.old()))?;
+        Lines::append(&self.path)
     }
 
     /// All lines.
     pub(super) fn read(&self) -> io::Result<Vec<u8>> {
         // Not while files are changing places.
         let _lines = self.lines.lock().expect("no holder panics");
-        let mut all = match fs::read(self.old()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            read => read?,
-        };
-        all.extend(fs::read(&self.path)?);
+        let mut all = if_there(fs::read(self.old()))?;
+        all.extend(if_there(fs::read(&self.path))?);
         Ok(all)
+    }
+}
+
+/// Either file may be missing: there is none to put aside yet, or no other could be made then.
+fn if_there<T: Default>(done: io::Result<T>) -> io::Result<T> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+        done => done,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
+
+    fn job(id: u32) -> Status {
+        Status { id, why: Some("x".repeat(HISTORY_FILE_MAX as usize / 4)), ..Status::default() }
+    }
+
+    fn ids(history: &History) -> Vec<u32> {
+        let lines = history.read().unwrap();
+        let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice::<Status>(line).unwrap().id).collect()
+    }
 
     #[test]
     fn the_oldest_go_when_it_has_become_long_and_the_rest_survives() {
-        let directory = std::env::temp_dir().join(format!("muster-history-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        let ids = |history: &History| -> Vec<u32> {
-            let lines = history.read().unwrap();
-            let lines = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-            lines.map(|line| serde_json::from_slice::<Status>(line).unwrap().id).collect()
-        };
-        let why = Some("x".repeat(HISTORY_FILE_MAX as usize / 4));
-        let job = |id| Status { id, why: why.clone(), ..Status::default() };
+        let directory = Scratch::new("history");
         let history = History::open(&directory).unwrap();
         assert!(ids(&history).is_empty());
         (1..=4).for_each(|id| history.add(&job(id)).unwrap());
@@ -80,7 +96,20 @@ mod tests {
         let history = History::open(&directory).unwrap();
         (5..=7).for_each(|id| history.add(&job(id)).unwrap());
         assert_eq!(ids(&history), [4, 5, 6, 7]);
-        fs::remove_dir_all(&directory).unwrap();
+    }
+
+    /// Once the file was put aside and there was no descriptor for another: from then on no job
+    /// was kept, and none was told of.
+    #[test]
+    fn a_file_that_was_put_aside_without_another_in_its_place_loses_nothing() {
+        let directory = Scratch::new("history-aside");
+        let history = History::open(&directory).unwrap();
+        (1..=2).for_each(|id| history.add(&job(id)).unwrap());
+        fs::rename(&history.path, history.old()).unwrap();
+        history.add(&job(3)).unwrap();
+        assert_eq!(ids(&history), [1, 2, 3]);
+        (4..=5).for_each(|id| history.add(&job(id)).unwrap());
+        assert_eq!(ids(&history), [1, 2, 3, 4, 5]);
     }
 
     #[test]
