@@ -83,6 +83,8 @@ struct Life {
     tell: mpsc::Sender<Event>,
     events: mpsc::Receiver<Event>,
     has_hung_up: Arc<AtomicBool>,
+    /// The manager was reached once.
+    has_reached: Arc<AtomicBool>,
 }
 
 impl Life {
@@ -102,7 +104,7 @@ impl Life {
             let _ = (&terminations).read(&mut [0; 128]);
             let _ = terminated.send(Event::Terminated);
         })?;
-        Ok(Life { tell, events, has_hung_up })
+        Ok(Life { tell, events, has_hung_up, has_reached: Arc::default() })
     }
 
     /// What the head says next.
@@ -120,14 +122,17 @@ impl Life {
 
     /// Returns when there is no cluster any more, or when this host's part is told to end.
     fn hold(self, manager: Address) -> io::Result<()> {
-        let (tell, has_hung_up) = (self.tell, self.has_hung_up);
+        let Life { tell, events, has_hung_up, has_reached } = self;
+        let reached = has_reached.clone();
         spawn("manager", move || {
-            stay_while(&manager, &has_hung_up);
+            stay_while(&manager, &has_hung_up, &reached);
             let _ = tell.send(Event::Abandoned);
         })?;
-        for event in self.events {
+        for event in events {
             match event {
                 Event::Terminated | Event::Abandoned => break,
+                // The head has given up before this host has come to its manager.
+                Event::HungUp if !has_reached.load(Ordering::Acquire) => break,
                 // The manager says whether there is a cluster; and no more words are expected.
                 Event::HungUp | Event::Word(_) => {}
             }
@@ -200,12 +205,12 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
 
 /// Returns when the manager has not been reached for long, or when it refuses and the session has
 /// ended as well.
-fn stay_while(manager: &Address, hung_up: &AtomicBool) {
+fn stay_while(manager: &Address, hung_up: &AtomicBool, reached: &AtomicBool) {
     let mut lost = Instant::now();
     // Since when each attempt was refused.
     let mut refused: Option<Instant> = None;
     loop {
-        match stay(manager) {
+        match stay(manager, reached) {
             Ok(()) => (lost, refused) = (Instant::now(), None),
             Err(error) if error.errno == Errno::CONNREFUSED => {
                 refused.get_or_insert_with(Instant::now);
@@ -221,12 +226,38 @@ fn stay_while(manager: &Address, hung_up: &AtomicBool) {
 }
 
 /// Connects to the manager, and returns when the connection has ended.
-fn stay(manager: &Address) -> Done<()> {
+fn stay(manager: &Address, reached: &AtomicBool) -> Done<()> {
     let options = Options { deadline: Some(ATTEMPT), ..Options::default() };
     let client = line::connect("keeper", manager, options)?;
+    reached.store(true, Ordering::Release);
     let (told, ended) = mpsc::channel::<()>();
     client.on_close(move |_| drop(told));
     // Nothing is sent: it ends with the connection.
     let _ = ended.recv();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use std::os::unix::net::UnixListener;
+
+    /// Behind a firewall a host once kept its part for a minute after `muster up` had said that
+    /// nothing was left.
+    #[test]
+    fn who_has_never_reached_the_manager_leaves_when_the_head_hangs_up() {
+        let scratch = Scratch::new("guest-unreached");
+        let socket = scratch.join("manager.sock");
+        // It takes connections, and says nothing.
+        let silent = UnixListener::bind(&socket).unwrap();
+        silent.set_nonblocking(true).unwrap();
+        let (tell, events) = mpsc::channel();
+        tell.send(Event::HungUp).unwrap();
+        let (has_hung_up, has_reached) = (Arc::new(AtomicBool::new(true)), Arc::default());
+        let life = Life { tell, events, has_hung_up, has_reached };
+        life.hold(format!("unix!{}", socket.display()).parse().unwrap()).unwrap();
+        let attempts = std::iter::from_fn(|| silent.accept().ok()).count();
+        assert!(attempts <= 1, "it has tried {attempts} times");
+    }
 }
