@@ -170,6 +170,44 @@ fn who_is_named_in_a_view_gets_no_other_tree() {
     cluster.down();
 }
 
+/// The name alone once said whose a job that had ended was.
+#[test]
+fn a_view_that_is_made_again_has_no_jobs_of_the_first_one() {
+    let cluster = Cluster::up("t0161reused", 1);
+    let create = |user| {
+        let words = ["view", "create", "lab", "--nodes", "n0", "--user", user];
+        cluster.muster(&words).run().ok();
+    };
+    let echo = |said| drop(cluster.muster(&["--view", "lab", "run", "echo", said]).run().ok());
+    let jobs = |user| names(&attach(&cluster, user, "").unwrap(), "jobs");
+    let past = |user| -> Vec<u64> {
+        let lines = attach(&cluster, user, "").unwrap().read_to_string("history").unwrap();
+        let lines = lines.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        lines.map(|line: serde_json::Value| line["id"].as_u64().expect("a number")).collect()
+    };
+    let set = |all: &[&str]| all.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    create("ann");
+    echo("secret");
+    // One that is changed stays what it is.
+    create("bob");
+    assert_eq!((jobs("bob"), past("bob")), (set(&["clone", "1"]), vec![1]));
+    cluster.muster(&["view", "delete", "lab"]).run().ok();
+    create("bob");
+    echo("hello");
+    let is_so = || {
+        let bob = attach(&cluster, "bob", "").unwrap();
+        hidden(&bob, |bob| bob.walk("jobs/1"));
+        assert_eq!((jobs("bob"), past("bob")), (set(&["clone", "2"]), vec![2]));
+    };
+    is_so();
+    let old = cluster.kill("manager");
+    until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    is_so();
+    // Whose the cluster is sees all.
+    assert_eq!(jobs(""), set(&["clone", "1", "2"]));
+    cluster.down();
+}
+
 #[test]
 fn sessions_of_a_view_stay_its_own_when_the_manager_is_another() {
     let (cluster, [own, _]) = two_jobs("t0161again");

@@ -91,7 +91,10 @@ fn shown(scope: &Scope) -> Vec<(&'static str, Entry)> {
 fn seen(scope: &Scope, lines: &[u8]) -> Vec<u8> {
     let is_seen = |line: &&[u8]| {
         let told: Option<Value> = serde_json::from_slice(line).ok();
-        told.is_some_and(|told| scope.has_job_of(told["view"].as_str()))
+        told.is_some_and(|told| {
+            let id = told["id"].as_u64().and_then(|id| id.try_into().ok());
+            id.is_some_and(|id| scope.has_job(id, told["view"].as_str()))
+        })
     };
     let lines = lines.split_inclusive(|byte| *byte == b'\n').filter(is_seen);
     lines.flatten().copied().collect()
@@ -331,7 +334,7 @@ impl Dir for JobsDir {
         }
         let Ok(id) = name.parse() else { return Ok(None) };
         let job = self.scope.manager()?.job(id);
-        let job = job.filter(|job| self.scope.has_job_of(job.view.as_deref()));
+        let job = job.filter(|job| self.scope.has_job(job.id, job.view.as_deref()));
         let job = job.filter(|job| job.id.to_string() == name);
         Ok(job.map(|job| Entry::Dir(job.directory(&self.scope))))
     }

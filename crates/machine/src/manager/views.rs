@@ -29,6 +29,9 @@ pub(super) struct View {
     /// Other clusters, which it has as a whole.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     clusters: BTreeSet<String>,
+    /// The first job that can be its own: the earlier ones were another's of this name.
+    #[serde(default)]
+    first: u32,
 }
 
 impl View {
@@ -80,9 +83,14 @@ impl Scope {
         settings.views.get(&**view).is_some_and(|view| view.has(name))
     }
 
-    /// Whether a job of this view, or of none, is to be seen.
-    pub(super) fn has_job_of(&self, view: Option<&str>) -> bool {
-        self.view.is_none() || self.view.as_deref() == view
+    /// Whether a job that was made in this view, or in none, is to be seen.
+    pub(super) fn has_job(&self, id: u32, view: Option<&str>) -> bool {
+        let Some(own) = self.view.as_deref() else { return true };
+        let is_own = |manager: Arc<Manager>| {
+            // Who has come by a view that is deleted meanwhile keeps what it had.
+            manager.settings.get().views.get(own).is_none_or(|own| own.first <= id)
+        };
+        view == Some(own) && self.manager.upgrade().is_some_and(is_own)
     }
 
     /// The other clusters to be seen.
@@ -97,7 +105,7 @@ impl Scope {
     /// The jobs to be seen.
     pub(super) fn jobs(&self) -> Vec<Arc<Job>> {
         let mut jobs = self.manager.upgrade().map(|manager| manager.all_jobs()).unwrap_or_default();
-        jobs.retain(|job| self.has_job_of(job.view.as_deref()));
+        jobs.retain(|job| self.has_job(job.id, job.view.as_deref()));
         jobs
     }
 }
@@ -119,8 +127,10 @@ impl Manager {
                 if name == "ctl" {
                     return fail(Errno::INVAL, "'ctl' is a file: it names no view  [E118]");
                 }
-                let view = self.parse_view(words)?;
+                let mut view = self.parse_view(words)?;
                 self.is_unused(name)?;
+                let old = self.settings.get().views.get(name).map(|old| old.first);
+                view.first = old.unwrap_or_else(|| self.jobs().last + 1);
                 let set = |values: &mut Values| drop(values.views.insert(name.to_owned(), view));
                 self.settings.change(set)?;
                 self.reach_clusters()?;
