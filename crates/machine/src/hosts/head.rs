@@ -189,7 +189,7 @@ impl Head<'_> {
             failed.iter().for_each(|why| say(&format!("missing {why}")));
             return Ok(good);
         }
-        // All at once: then it takes no longer than one, until they are dropped.
+        // All at once: then it takes no longer than one.
         good.iter_mut().for_each(|one| one.as_mut().hang_up());
         drop(good);
         Err(Error::Hosts { failed, of })

@@ -38,6 +38,8 @@ pub struct Session {
     pidfd: OwnedFd,
     /// What it is to be sent. Its end is the end of the session's input.
     send: Option<Sender<Bytes>>,
+    /// When it is killed if it has not ended, once it was hung up.
+    due: Option<Instant>,
     words: Receiver<String>,
     complaints: Arc<Mutex<VecDeque<String>>>,
 }
@@ -126,7 +128,8 @@ impl Session {
             });
         })?;
         let (host, nodes) = (host.name.clone(), nodes.to_vec());
-        Ok(Session { host, nodes, child, pidfd, send: Some(send), words, complaints })
+        let (send, due) = (Some(send), None);
+        Ok(Session { host, nodes, child, pidfd, send, due, words, complaints })
     }
 
     /// Says a word.
@@ -230,9 +233,11 @@ impl Session {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Ends its input, so that the host looks whether there is still a cluster.
+    /// Ends its input, so that the host looks whether there is still a cluster. From now on the
+    /// program has a while to end: who has several hang up before they are dropped waits once.
     pub fn hang_up(&mut self) {
         self.send = None;
+        self.due.get_or_insert_with(|| Instant::now() + ENDING);
     }
 }
 
@@ -246,8 +251,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         // The host leaves when its input ends, and the program ends with it.
         self.hang_up();
-        let deadline = Instant::now() + ENDING;
-        while !self.has_ended() && Instant::now() < deadline {
+        while !self.has_ended() && self.due.is_some_and(|due| Instant::now() < due) {
             std::thread::sleep(LOOK);
         }
         let _ = self.child.kill();
@@ -377,5 +381,21 @@ mod tests {
         let mut session = call("cat >/dev/null");
         let said = session.hear("reaching it", Duration::from_millis(50)).expect_err("silence");
         assert!(said.contains("nothing was heard"), "{said}");
+    }
+
+    /// Once each was waited for in turn, and a cluster of thirty lost hosts took a minute to end.
+    #[test]
+    fn those_that_do_not_end_are_waited_for_all_at_once() {
+        let mut sessions: Vec<Session> = (0..8).map(|_| call("exec sleep 1000")).collect();
+        let pids: Vec<Pid> = sessions.iter().map(Session::pid).collect();
+        sessions.iter_mut().for_each(Session::hang_up);
+        drop(sessions.pop());
+        // As it happens to each when it is dropped.
+        sessions.iter_mut().for_each(Session::hang_up);
+        let now = Instant::now();
+        assert!(sessions.iter().all(|one| one.due.is_some_and(|due| due <= now)));
+        drop(sessions);
+        let is_there = |pid: &Pid| rustix::process::test_kill_process(*pid).is_ok();
+        assert!(!pids.iter().any(is_there));
     }
 }

@@ -390,6 +390,8 @@ fn end_sessions(mut sessions: Vec<Session>, log: &mut Log) -> Vec<String> {
         if !super::down::wait(session.pidfd(), deadline) {
             log.note(&format!("the session with {} does not end: killed", session.host));
             killed.push(fold(&session.nodes));
+            // It fails only when the process has just ended.
+            let _ = pidfd_send_signal(session.pidfd(), Signal::KILL);
         }
     }
     killed
