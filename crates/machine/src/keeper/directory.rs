@@ -6,6 +6,7 @@
 //! user's alone. Checked from above, a path that passes cannot be bent by others afterwards,
 //! because nothing above any of its components is theirs to rename.
 
+use super::removal::remove_all;
 use muster_ninep::address::{Address, UNIX_PATH_MAX};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -260,45 +261,6 @@ impl Directory {
         }
         Ok(())
     }
-}
-
-/// Removes a file or a tree, directories that the user's programs made unwritable included.
-/// What does not exist is removed.
-pub(crate) fn remove_all(path: &Path) -> Result<(), Error> {
-    let kind = match std::fs::symlink_metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        other => other.map_err(|error| system(path, error))?.file_type(),
-    };
-    let remove = || match kind.is_dir() {
-        true => std::fs::remove_dir_all(path),
-        false => std::fs::remove_file(path),
-    };
-    let removed = match remove() {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(path);
-            remove()
-        }
-        other => other,
-    };
-    match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(system(path, error)),
-        _ => Ok(()),
-    }
-}
-
-/// Gives the user all rights to every directory of a tree. It never follows a link.
-fn open_up(path: &Path) {
-    let Ok(stat) = rustix::fs::lstat(path) else { return };
-    if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-        return;
-    }
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let Ok(held) = rustix::fs::open(path, flags, Mode::empty()) else { return };
-    let own = PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&held)));
-    // What cannot be changed fails again when it is removed, and is told then.
-    let _ = rustix::fs::chmod(&own, Mode::RWXU);
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    entries.for_each(|entry| open_up(&entry.path()));
 }
 
 /// Whether a name can be a cluster's.
@@ -572,23 +534,5 @@ mod tests {
             assert!(!runtime.path().exists());
         }
         assert!(Runtime::at(scratch.path().join("ü b")).make("x").expect("made").is_some());
-    }
-
-    #[test]
-    fn a_tree_without_rights_is_removed_and_links_are_not_followed() {
-        let scratch = Scratch::new("dir-remove");
-        let outside = scratch.path().join("outside");
-        std::fs::create_dir_all(&outside).expect("made");
-        mode(&outside, 0o500);
-        let tree = scratch.path().join("tree");
-        std::fs::create_dir_all(tree.join("a/b")).expect("made");
-        symlink(&outside, tree.join("a/link")).expect("linked");
-        mode(&tree.join("a"), 0o500);
-        mode(&tree, 0o000);
-        remove_all(&tree).expect("removed");
-        assert!(!tree.exists());
-        let kept = std::fs::metadata(&outside).expect("kept").permissions().mode();
-        assert_eq!(kept & 0o7777, 0o500);
-        mode(&outside, 0o700);
     }
 }

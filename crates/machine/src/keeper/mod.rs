@@ -29,14 +29,15 @@
 mod directory;
 mod down;
 mod present;
+mod removal;
 mod supervise;
 mod sys;
 
-pub(crate) use directory::remove_all;
 pub use directory::{Directory, Runtime, check_name};
 pub use down::{Downed, clear_dead, down};
 pub use present::{EMBEDDED, Presence, State};
 pub(crate) use present::{parent, start_time};
+pub(crate) use removal::remove_all;
 pub(crate) use sys::keep_descriptors;
 
 use crate::hosts::Ports;

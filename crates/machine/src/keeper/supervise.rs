@@ -1,8 +1,8 @@
 //! The keeper's thread: starts daemons, waits for deaths, starts again, ends all.
 
-use super::directory::remove_all;
 use super::down::{sweep, sweep_jobs};
 use super::present::{KeeperLock, Member, Presence, write_members};
+use super::removal::remove_all;
 use super::{Directory, Ended, KILLED, Log, PATIENCE, Plan};
 use crate::hosts::session::Session;
 use crate::strober::place::Place;
