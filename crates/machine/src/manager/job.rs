@@ -357,11 +357,7 @@ impl Job {
                 Action::EndAll => {
                     holds.iter().for_each(|(_, hold)| command(hold, "end\n"));
                     self.order(&nodes, Order::End { job: self.attempt });
-                    self.later(DRAIN, |job| {
-                        let mut state = job.state();
-                        let actions = state.progress.drain_over();
-                        job.act(state, actions);
-                    });
+                    self.later(DRAIN, |job| job.give_up_on(|state| state.progress.drain_over()));
                 }
                 Action::EndRank(rank) => self.end_rank(rank, &holds),
                 Action::Pause => {
@@ -385,6 +381,25 @@ impl Job {
                 Action::Finish => self.finish(&holds),
             }
         }
+    }
+
+    /// Ranks are given up that may run on, and with them that the job begins again: a manager after
+    /// this one is to know that, whenever this one dies.
+    pub(super) fn give_up_on(
+        self: &Arc<Job>,
+        give_up: impl FnOnce(&mut State) -> Vec<Action>,
+    ) {
+        let mut state = self.state();
+        let may_begin_again = state.progress.may_begin_again();
+        let actions = give_up(&mut state);
+        if may_begin_again
+            && !state.progress.may_begin_again()
+            && let Some(manager) = self.manager.upgrade()
+        {
+            // A full disk costs it, if the manager is killed as well.
+            let _ = manager.record(&[Record::Final { job: self.attempt }]);
+        }
+        self.act(state, actions);
     }
 
     /// Gives an order to nodes of its ranks.

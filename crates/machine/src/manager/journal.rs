@@ -110,6 +110,11 @@ pub enum Record {
         /// Why.
         why: String,
     },
+    /// Some of it may run on, nobody knows: it does not begin again.
+    Final {
+        /// Its number.
+        job: u32,
+    },
     /// A rank's program has ended.
     Exited {
         /// The job's number.
@@ -154,6 +159,7 @@ impl Record {
             | Record::Detached { job }
             | Record::Dropped { job, .. }
             | Record::Ending { job, .. }
+            | Record::Final { job }
             | Record::Exited { job, .. }
             | Record::Closed { job, .. } => *job,
             Record::Done { status } => status.id,

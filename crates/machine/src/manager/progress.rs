@@ -395,8 +395,18 @@ impl Progress {
     /// Nothing is heard of a rank, whose node is not known to have died: it may run on, and the job
     /// does not begin again beside it.
     pub fn rank_absent(&mut self, rank: usize, reason: &str) -> Vec<Action> {
-        (self.bears.again, self.again) = (false, false);
+        self.is_final();
         self.rank_lost(rank, reason)
+    }
+
+    /// It does not begin again, whatever befell it.
+    pub fn is_final(&mut self) {
+        (self.bears.again, self.again) = (false, false);
+    }
+
+    /// Whether it may begin again, if a node is lost.
+    pub fn may_begin_again(&self) -> bool {
+        self.bears.again
     }
 
     /// A rank has failed: the job ends, or goes on with its first failure noted.
@@ -467,7 +477,7 @@ impl Progress {
         let open: Vec<usize> = (0..self.closed.len()).filter(|rank| !self.closed[*rank]).collect();
         if !open.is_empty() {
             // A node that only does not answer may run on what would begin again elsewhere.
-            (self.bears.again, self.again) = (false, false);
+            self.is_final();
         }
         let lose = |rank| self.rank_lost(rank, "its node does not answer");
         open.into_iter().flat_map(lose).collect()

@@ -31,6 +31,7 @@ enum Ended {
     Rank(usize, i32),
     Closed(usize, Option<Usage>),
     Job(End, u8, String),
+    Finally,
 }
 
 /// What the journal tells of one job.
@@ -138,6 +139,11 @@ impl Read {
             Record::Closed { job, rank, usage } => {
                 if let Some(told) = self.attempt(job) {
                     told.ends.push(Ended::Closed(rank, usage));
+                }
+            }
+            Record::Final { job } => {
+                if let Some(told) = self.attempt(job) {
+                    told.ends.push(Ended::Finally);
                 }
             }
             Record::Ending { job, end, exit, why } => {
@@ -257,6 +263,7 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
             Ended::Rank(rank, status) => job.has_exited(rank, status),
             Ended::Closed(rank, usage) => job.restore_closed(rank, usage),
             Ended::Job(end, exit, why) => job.end(end, exit, &why),
+            Ended::Finally => job.state().progress.is_final(),
         }
     }
     match (told.started, unreadable) {
@@ -437,11 +444,10 @@ impl Job {
     /// A rank's node has not come back, nor has anybody told that it died.
     fn rank_absent(self: &Arc<Job>, rank: usize) {
         let why = "its node has not come back after the manager was started again";
-        let mut state = self.state();
-        if state.is_awaited(rank) {
-            let actions = state.progress.rank_absent(rank, why);
-            self.act(state, actions);
-        }
+        self.give_up_on(|state| match state.is_awaited(rank) {
+            true => state.progress.rank_absent(rank, why),
+            false => Vec::new(),
+        });
     }
 }
 

@@ -286,6 +286,21 @@ fn programs_that_run_after_their_job_was_ended_are_killed() {
     assert_eq!(job.verdict().unwrap().1, 143);
 }
 
+/// What a manager that was started again reads of one whose ranks were given up that may run on.
+#[test]
+fn a_job_that_is_final_does_not_begin_again_though_a_node_was_lost() {
+    let mut job = running(2, false);
+    job.bears.again = true;
+    job.end(End::Lost, 125, "n0 died");
+    assert!(job.is_again() && job.may_begin_again());
+    job.is_final();
+    job.rank_exited(0, 9);
+    job.rank_closed(0);
+    assert_eq!(job.rank_lost(1, "n1 died"), [Action::Finish]);
+    assert_eq!(job.cleared(), None);
+    assert_eq!(job.verdict().unwrap().0, End::Lost);
+}
+
 /// A frozen node kept the job "ending" for ever.
 #[test]
 fn ranks_that_cannot_be_killed_are_given_up() {
