@@ -18,21 +18,13 @@ use crate::incoming::{Unexpected, What};
 use crate::state::{Body, Errand, Operation, State};
 
 impl<C: Carrier, B: Buffer> Endpoint<C, B> {
-    /// Takes an operation back if that is possible, and it ends as cancelled. Whether it has ended
-    /// is to be polled for: of a send it may be for the other end to say.
+    /// Takes a receive back that has taken no message; it ends as cancelled.
     pub fn cancel(&mut self, ticket: Ticket) {
-        match self.state.operations.get(ticket.0) {
-            Some(Operation::Receive { taken: None, .. }) => self.cancel_receive(ticket.0),
-            Some(Operation::Send { .. }) if self.state.order.is_none() => {
-                self.cancel_send(ticket.0);
-            }
-            _ => {}
-        }
-    }
-
-    fn cancel_receive(&mut self, number: u32) {
+        let number = ticket.0;
         let operation = self.state.operations.get(number);
-        let Some(Operation::Receive { wanted, number: any, .. }) = operation else { return };
+        let Some(Operation::Receive { wanted, taken: None, number: any, .. }) = operation else {
+            return;
+        };
         let (wanted, any) = (*wanted, *any);
         if self.state.order.as_ref().is_some_and(|order| !order.can_cancel(wanted)) {
             return;
@@ -49,8 +41,11 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         }
     }
 
-    fn cancel_send(&mut self, number: u32) {
-        let operation = self.state.operations.get_mut(number);
+    /// Takes a send back; it may be for the other end to say whether it ends as cancelled.
+    pub fn cancel_send(&mut self, ticket: Ticket) {
+        let number = ticket.0;
+        let is_ordered = self.state.order.is_some();
+        let operation = self.state.operations.get_mut(number).filter(|_| !is_ordered);
         let Some(Operation::Send { to, envelope, body, waits_for_done }) = operation else {
             return;
         };

@@ -428,9 +428,9 @@ fn a_send_is_taken_back_while_no_receive_has_its_message() {
         assert_eq!(taken_back(&mut job, first), None);
         let second = send(&mut job, 2);
         // Once before its message has left, and twice: that is no more than once.
-        job.ranks[0].cancel(second);
-        job.ranks[0].cancel(first);
-        job.ranks[0].cancel(first);
+        job.ranks[0].cancel_send(second);
+        job.ranks[0].cancel_send(first);
+        job.ranks[0].cancel_send(first);
         assert_eq!(taken_back(&mut job, first), Some(true), "{mode:?}, {size}");
         assert_eq!(taken_back(&mut job, second), Some(true), "{mode:?}, {size}");
         let third = send(&mut job, 3);
@@ -443,7 +443,7 @@ fn a_send_is_taken_back_while_no_receive_has_its_message() {
         while is_free(job.ranks[1].state.operations.get(receive.0)) {
             job.progress();
         }
-        job.ranks[0].cancel(third);
+        job.ranks[0].cancel_send(third);
         assert_eq!(taken_back(&mut job, third), Some(false), "a receive has it");
         assert!(job.ranks[1].poll(receive).is_some());
         assert_eq!(*shared.borrow(), message(size, 3));
@@ -463,7 +463,7 @@ fn a_send_that_is_leaving_ends_when_it_is_taken_back_and_comes_all_the_same() {
         };
         let leaving = [send(1), send(2)];
         for ticket in leaving.into_iter().rev().flatten() {
-            job.ranks[0].cancel(ticket);
+            job.ranks[0].cancel_send(ticket);
             assert!(!job.ranks[0].poll(ticket).unwrap().cancelled);
             seen += 1;
         }

@@ -363,7 +363,7 @@ export! {
         }
         match request::active(handle)? {
             Some(Active::Receive(ticket)) => choice::cancel(ticket)?,
-            Some(Active::Send(ticket)) => world()?.process.state().endpoint.cancel(ticket),
+            Some(Active::Send(ticket)) => world()?.process.state().endpoint.cancel_send(ticket),
             Some(Active::Generalized(number)) => generalized::cancel(number)?,
             _ => {}
         }

@@ -6,8 +6,10 @@
 //! beforehand that there is somebody. But who has asked in vain again and again, and had the
 //! processor for less time than went by, knows that others had it; for a while it then sleeps in
 //! between until something comes. Time in which the program computes between its questions is its
-//! own and says nothing, and where nobody else wants the processor nothing is given away.
+//! own and says nothing. (Time in which it sleeps says too much; a nap more is nothing to it.)
 
+use rustix::process::Pid;
+use rustix::thread::gettid;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
@@ -32,8 +34,8 @@ pub(crate) const NAP: Duration = Duration::from_micros(100);
 pub(crate) struct Courtesy {
     /// Questions in vain since something came, or since the last look.
     asked: u32,
-    /// When it was looked last: the time, and that on a processor.
-    looked: Option<(Duration, Duration)>,
+    /// When it was looked last, by which thread: the time, and its own on a processor.
+    looked: Option<(Pid, Duration, Duration)>,
     /// Until when others are taken to want the processor, and for how long that was remembered.
     until: Duration,
     remembered: Duration,
@@ -54,19 +56,20 @@ impl Courtesy {
             return false;
         }
         self.asked = 0;
-        self.looks(time(ClockId::Monotonic), || time(ClockId::ThreadCPUTime))
+        self.looks(time(ClockId::Monotonic), || (gettid(), time(ClockId::ThreadCPUTime)))
     }
 
     /// The same, after some questions.
-    fn looks(&mut self, now: Duration, own: impl FnOnce() -> Duration) -> bool {
+    fn looks(&mut self, now: Duration, own: impl FnOnce() -> (Pid, Duration)) -> bool {
         if now < self.until {
             self.looked = None;
             return true;
         }
-        let own = own();
-        let before = self.looked.replace((now, own));
-        let away = before.map(|(then, before)| (now - then).saturating_sub(own - before));
-        let is_wanted = away.is_some_and(|away| away >= AWAY);
+        let (thread, own) = own();
+        let before = self.looked.replace((thread, now, own));
+        let before = before.filter(|(looked, ..)| *looked == thread);
+        let away = |(_, then, had)| now.saturating_sub(then).saturating_sub(own - had);
+        let is_wanted = before.map(away).is_some_and(|away| away >= AWAY);
         if is_wanted {
             let is_again = now - self.until < SOON;
             let longer = (2 * self.remembered).clamp(REMEMBERED, LONGEST);
@@ -89,8 +92,21 @@ mod tests {
 
     /// Looks at so many microseconds of the clock, of which the thread had so many.
     fn looks(courtesy: &mut Courtesy, now: u64, own: u64) -> bool {
+        looks_as(courtesy, Pid::INIT, now, own)
+    }
+
+    fn looks_as(courtesy: &mut Courtesy, thread: Pid, now: u64, own: u64) -> bool {
         let [now, own] = [now, own].map(Duration::from_micros);
-        courtesy.looks(now, || own)
+        courtesy.looks(now, || (thread, own))
+    }
+
+    #[test]
+    fn what_one_thread_had_says_nothing_of_another() {
+        let (mut courtesy, other) = (Courtesy::default(), Pid::from_raw(2).expect("a number"));
+        assert!(!looks(&mut courtesy, 1000, 900));
+        assert!(!looks_as(&mut courtesy, other, 5000, 10));
+        assert!(!looks(&mut courtesy, 9000, 910));
+        assert!(looks(&mut courtesy, 13_000, 920));
     }
 
     #[test]

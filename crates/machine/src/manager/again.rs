@@ -21,7 +21,7 @@ use super::job::{Job, Placed, State};
 use super::journal::Record;
 use super::kept::Kept;
 use super::log::JobLog;
-use super::progress::Bears;
+use super::progress::{Action, Bears};
 use super::spec::Spec;
 use muster_ninep::error::Result;
 use serde_json::json;
@@ -65,6 +65,22 @@ impl Job {
         }));
         manager.requeue(&next, &spec);
         true
+    }
+
+    /// Ranks are given up that may run on, and with them that the job begins again: a manager after
+    /// this one is to know that, whenever this one dies.
+    pub(super) fn give_up_on(self: &Arc<Job>, give_up: impl FnOnce(&mut State) -> Vec<Action>) {
+        let mut state = self.state();
+        let may_begin_again = state.progress.may_begin_again();
+        let actions = give_up(&mut state);
+        if may_begin_again
+            && !state.progress.may_begin_again()
+            && let Some(manager) = self.manager.upgrade()
+        {
+            // A full disk costs it, if the manager is killed as well.
+            let _ = manager.record(&[Record::Final { job: self.attempt }]);
+        }
+        self.act(state, actions);
     }
 
     /// The attempt after this one; none if the log cannot be written.

@@ -11,6 +11,7 @@ use muster_ninep::call::{Answer, Ticket};
 use muster_ninep::client::{Cancel, Fid};
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::synthetic::{Entry, File, Handle, SynCall};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -136,22 +137,23 @@ struct Settling {
     had: bool,
     /// From whom they were taken back.
     without: Vec<Reader>,
-    /// What was sent, to be taken back; none any more once it was.
-    sent: Option<Vec<Cancel>>,
+    /// What was sent, by rank, to be taken back; none any more once it was.
+    sent: Option<BTreeMap<usize, Cancel>>,
     /// Whom to answer, and what to do if nobody has taken them.
     then: Option<(Ticket<u32>, Deed)>,
 }
 
 impl Share {
     fn send(self: &Arc<Share>, reader: Reader) {
-        let (share, stdin) = (self.clone(), reader.stdin.clone());
+        let (share, stdin, rank) = (self.clone(), reader.stdin.clone(), reader.rank);
         let data = &self.data[reader.has..];
         let sent = stdin.write_then(0, data, move |answer| share.settle(reader, &answer));
         let mut state = self.state.lock().expect("no holder panics");
         // What one has, all are to have: then it is taken back from nobody.
         let is_wanted = state.taken;
         if let Some(all) = &mut state.sent {
-            return all.push(sent);
+            all.insert(rank, sent);
+            return;
         }
         drop(state);
         if !is_wanted {
@@ -162,7 +164,18 @@ impl Share {
     /// Takes it back from whoever has not taken it.
     fn flush(&self) {
         let sent = self.state.lock().expect("no holder panics").sent.take();
-        sent.iter().flatten().for_each(Cancel::flush);
+        sent.iter().flat_map(BTreeMap::values).for_each(Cancel::flush);
+    }
+
+    /// One for whom there was no room may have it by now.
+    fn send_again(self: &Arc<Share>, reader: Reader) {
+        let state = self.state.lock().expect("no holder panics");
+        let is_back = state.sent.is_none() && !state.taken;
+        drop(state);
+        if is_back {
+            return self.settle(reader, &fail(Errno::INTR, "the write was taken back"));
+        }
+        self.send(reader);
     }
 
     /// One has taken the bytes, has ended, or had the write taken back. After the last one it is
@@ -176,7 +189,7 @@ impl Share {
                 // Too much waits for its node. The rank lives, and is to miss nothing.
                 if state.sent.is_some() || state.taken {
                     let share = self.clone();
-                    return (self.later)(Box::new(move || share.send(reader)));
+                    return (self.later)(Box::new(move || share.send_again(reader)));
                 }
                 state.without.push(reader);
             }
@@ -231,7 +244,7 @@ fn hand_out(
             taken: false,
             had: !having.is_empty(),
             without: Vec::new(),
-            sent: Some(Vec::new()),
+            sent: Some(BTreeMap::new()),
             then: Some((ticket, Box::new(give_back))),
         };
         let (state, later) = (Mutex::new(state), Box::new(later));

@@ -383,25 +383,6 @@ impl Job {
         }
     }
 
-    /// Ranks are given up that may run on, and with them that the job begins again: a manager after
-    /// this one is to know that, whenever this one dies.
-    pub(super) fn give_up_on(
-        self: &Arc<Job>,
-        give_up: impl FnOnce(&mut State) -> Vec<Action>,
-    ) {
-        let mut state = self.state();
-        let may_begin_again = state.progress.may_begin_again();
-        let actions = give_up(&mut state);
-        if may_begin_again
-            && !state.progress.may_begin_again()
-            && let Some(manager) = self.manager.upgrade()
-        {
-            // A full disk costs it, if the manager is killed as well.
-            let _ = manager.record(&[Record::Final { job: self.attempt }]);
-        }
-        self.act(state, actions);
-    }
-
     /// Gives an order to nodes of its ranks.
     fn order(&self, nodes: &Nodes, order: Order) {
         if let Some(manager) = self.manager.upgrade().filter(|_| !nodes.is_empty()) {
