@@ -28,12 +28,21 @@ impl Nodes {
         Nodes { all: Some(all), processors }
     }
 
-    /// The nodes of a host, in a cluster of several. This machine may be one, and has more names.
+    /// The nodes of a host, in a cluster of several. This machine may be one, and has more names:
+    /// the cluster may know it by another. But `localhost` in its list is the machine of the
+    /// manager, which another one of the list is not.
     fn on(&self, name: &str) -> Vec<String> {
-        let is_it = |host: &str| host == name || is_here(name) && is_here(host);
-        let all = self.all.iter().flatten();
-        let there = all.filter(|(_, host)| host.as_deref().is_some_and(is_it));
-        there.map(|(node, _)| node.clone()).collect()
+        let of = |is_it: &dyn Fn(&str) -> bool| {
+            let all = self.all.iter().flatten();
+            let there = all.filter(|(_, host)| host.as_deref().is_some_and(is_it));
+            there.map(|(node, _)| node.clone()).collect::<Vec<_>>()
+        };
+        let named = of(&|host| host == name);
+        if !named.is_empty() || !is_here(name) {
+            return named;
+        }
+        let own = of(&|host| rustix::system::uname().nodename().to_str() == Ok(host));
+        if own.is_empty() { of(&is_here) } else { own }
     }
 
     /// The nodes that a name means: a host's all, or those of a set.
@@ -219,6 +228,14 @@ mod tests {
             (&format!("lab2:1,{own}:3"), "-w n2,n3,n0,n1 -n 4 --ntasks-per-node 1,1,3,3"),
         ] {
             assert_eq!(placed(&format!("-n 4 -host {hosts} x"), &up), words, "{hosts}");
+        }
+        // Here the list means the manager's machine, and this is another.
+        let all = [("n0", "localhost"), ("n1", &*own), ("n2", "lab2")];
+        let all = all.map(|(node, host)| (node.to_owned(), Some(host.to_owned())));
+        let up = Nodes { all: Some(all.into()), processors: 8 };
+        for (hosts, words) in [(&*own, "-w n1 -n 1"), ("localhost", "-w n0 -n 1")] {
+            let words = format!("{words} --ntasks-per-node 8");
+            assert_eq!(placed(&format!("-n 1 -host {hosts} x"), &up), words, "{hosts}");
         }
     }
 

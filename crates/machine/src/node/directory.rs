@@ -116,9 +116,11 @@ impl Directories {
         if !is_free && fs::remove_dir(&path).is_ok() {
             return;
         }
-        let Some(path) = self.renamed(&path) else { return };
-        if !(is_free && self.keep(&path)) {
-            self.discard(path, is_free);
+        let Some(spare) = self.renamed(&path) else { return };
+        // Under its own name it may not serve another.
+        let is_free = is_free && spare != path;
+        if !(is_free && self.keep(&spare)) {
+            self.discard(spare, is_free);
         }
     }
 
@@ -151,8 +153,9 @@ impl Directories {
 
     /// Has a directory emptied, and removed unless it may be kept and can be.
     fn discard(self: &Arc<Directories>, directory: PathBuf, may_be_kept: bool) {
-        let (own, until) = (self.clone(), Instant::now() + PATIENCE);
+        let own = self.clone();
         self.removals.run(move || {
+            let until = Instant::now() + PATIENCE;
             if may_be_kept {
                 clear(&directory);
                 if own.keep(&directory) {
