@@ -201,7 +201,8 @@ fn a_view_that_is_made_again_has_no_jobs_of_the_first_one() {
     };
     is_so();
     let old = cluster.kill("manager");
-    until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != old));
+    let is_another = || cluster.pid("manager").is_some_and(|pid| pid != old);
+    until("another manager", || is_another() && attach(&cluster, "bob", "").is_ok());
     is_so();
     // Whose the cluster is sees all.
     assert_eq!(jobs(""), set(&["clone", "1", "2"]));

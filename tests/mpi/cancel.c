@@ -54,7 +54,7 @@ static void matched(int to, int from) {
 
 /* More than there is room for, without a receive: none of it is lost. */
 static void leaving(int to, int from) {
-    enum { MANY = 5000, PART = 1000 };
+    enum { MANY = 1000, PART = 4000 };
     static char part[PART], room[PART];
     for (int at = 0; at < MANY; at++) {
         MPI_Request request;
