@@ -12,6 +12,7 @@ use hosts::Hosts;
 use random::Random;
 use rustix::process::Signal;
 use serde_json::Value;
+use std::sync::{PoisonError, RwLock};
 
 /// Bytes of a chunk, and of the image.
 const CHUNK: usize = 512 * 1024;
@@ -22,6 +23,10 @@ const CHUNKS: u64 = 40;
 
 /// The machine where images are.
 const SERVER: &str = "10.78.0.254:4564";
+
+/// Where processors are few, who has to wait for one does not hear all that is cast. So how much is
+/// heard is looked at while none of the other tests here runs.
+static PROCESSORS: RwLock<()> = RwLock::new(());
 
 /// What a machine does with datagrams for all: this to each, and it counts them.
 fn filter(hosts: &Hosts, host: usize, what: &str) {
@@ -94,13 +99,13 @@ fn down(hosts: &Hosts, all: Vec<Running>) {
 
 #[test]
 fn what_several_fetch_at_once_is_cast_to_them_and_who_comes_when_all_are_done_gets_all_too() {
+    let _alone = PROCESSORS.write().unwrap_or_else(PoisonError::into_inner);
     let (hosts, bytes) = lab("imgcast", 5);
     let all: Vec<Running> = (1..=4).map(|number| fetch(&hosts, number, "0")).collect();
-    let told_of = |(one, number)| told(&hosts, number, one, &bytes);
-    let tellings: Vec<Value> = all.iter().zip(1..).map(told_of).collect();
-    // Who begins a moment later than the others gets from them what they have heard by then.
-    assert!(tellings.iter().all(|told| heard(told) > 0), "{tellings:?}");
-    assert!(tellings.iter().map(heard).sum::<u64>() > CHUNKS, "{tellings:?}");
+    for (one, number) in all.iter().zip(1..) {
+        let told = told(&hosts, number, one, &bytes);
+        assert!(heard(&told) > CHUNKS / 4, "{told}");
+    }
     let late = fetch(&hosts, 5, "0");
     let told = told(&hosts, 5, &late, &bytes);
     assert_eq!(told["from_server"].as_u64(), Some(CHUNKS), "it is alone: {told}");
@@ -109,6 +114,7 @@ fn what_several_fetch_at_once_is_cast_to_them_and_who_comes_when_all_are_done_ge
 
 #[test]
 fn who_hears_nothing_or_loses_some_gets_all_the_same_and_others_hear_it() {
+    let _shared = PROCESSORS.read().unwrap_or_else(PoisonError::into_inner);
     let (hosts, bytes) = lab("imgdeaf", 4);
     filter(&hosts, 1, "");
     filter(&hosts, 2, "numgen random mod 10 == 0");
@@ -130,6 +136,7 @@ fn who_hears_nothing_or_loses_some_gets_all_the_same_and_others_hear_it() {
 
 #[test]
 fn who_comes_in_the_middle_hears_the_rest_and_one_that_stands_still_holds_nobody_up() {
+    let _shared = PROCESSORS.read().unwrap_or_else(PoisonError::into_inner);
     let (hosts, bytes) = lab("imglate", 4);
     let mut all: Vec<Running> = (1..=3).map(|number| fetch(&hosts, number, "0")).collect();
     (1..=3).for_each(|number| await_some(&hosts, number));
@@ -149,6 +156,7 @@ fn who_comes_in_the_middle_hears_the_rest_and_one_that_stands_still_holds_nobody
 
 #[test]
 fn who_hears_when_the_server_is_killed_gets_the_rest_from_the_next_one() {
+    let _shared = PROCESSORS.read().unwrap_or_else(PoisonError::into_inner);
     let (hosts, bytes) = lab("imgagain", 3);
     let all: Vec<Running> = (1..=3).map(|number| fetch(&hosts, number, "0")).collect();
     (1..=3).for_each(|number| await_some(&hosts, number));
