@@ -230,9 +230,9 @@ fn large(both: &Both<'_>, rounds: usize, home: &Path) -> Result<Vec<Case>> {
     let file = home.join("big");
     let program = Program::make(&file, BIG)?;
     let there = || Ok(vec![cluster.command(&["run", "-N", &count, &program.path])]);
-    let sent = || program.renew().and_then(|()| there());
+    let sent = || program.renew(nodes).and_then(|()| there());
     let slurms = |slurm: &Slurm| {
-        program.renew()?;
+        program.renew(nodes)?;
         Ok(vec![slurm.sbcast(&file), slurm.srun(nodes, "/mnt/big")?])
     };
     let mut rows: Vec<(&str, f64, Launch<'_>)> = vec![("ours", 0.0, Box::new(sent))];

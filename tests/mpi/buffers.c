@@ -87,6 +87,17 @@ static void flushes(void) {
     MPI_Buffer_flush();
     MPI_Buffer_detach(&where, &bytes);
     CHECK(where == MPI_BUFFER_AUTOMATIC);
+    /* Nor for what is sent by way of a buffer that is attached later. */
+    MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
+    MPI_Bsend(out, 100 * N, MPI_INT, next, 2, MPI_COMM_WORLD);
+    MPI_Buffer_iflush(&request);
+    MPI_Recv(in, 100 * N, MPI_INT, last, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Buffer_detach(&where, &bytes);
+    MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
+    MPI_Bsend(out, 100 * N, MPI_INT, next, 3, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Recv(in, 100 * N, MPI_INT, last, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Buffer_detach(&where, &bytes);
 }
 
 /* That of a session is for all of its communicators. */

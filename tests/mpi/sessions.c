@@ -120,16 +120,21 @@ int main(void) {
     CHECK(sum == size);
     MPI_Barrier(comm);
     if (rank == 0) printf("ok %d\n", size);
-    /* Sends whose requests were freed come to their end before the session does. */
+    /* Sends whose requests were freed, and what is in a buffer, be it the process's, come to their
+       end before the last session does. */
     static char much[1 << 20];
+    MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
     for (int to = 1; rank == 0 && to < size; to++) {
         MPI_Request request;
         MPI_Isend(much, sizeof much, MPI_CHAR, to, 1, comm, &request);
         MPI_Request_free(&request);
+        MPI_Bsend(much, sizeof much, MPI_CHAR, to, 2, comm);
     }
     if (rank > 0) {
         sleep(1);
         MPI_Recv(much, sizeof much, MPI_CHAR, 0, 1, comm, MPI_STATUS_IGNORE);
+        usleep(100 * 1000);
+        MPI_Recv(much, sizeof much, MPI_CHAR, 0, 2, comm, MPI_STATUS_IGNORE);
     }
     MPI_Comm_free(&comm);
     MPI_Session_finalize(&session);

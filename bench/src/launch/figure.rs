@@ -120,7 +120,7 @@ fn draw(by_size: &[Curve], by_load: &[Curve]) -> Figure {
 
 /// Milliseconds to send and to execute, as the command itself tells.
 fn timed(cluster: &Cluster, nodes: usize, program: &Program) -> Result<(f64, f64)> {
-    program.renew()?;
+    program.renew(nodes)?;
     let mut command =
         cluster.command(&["run", "--timing", "-N", &nodes.to_string(), &program.path]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,6 +1,7 @@
 //! A program that is sent: `true`, of any length, and with chunks that nobody has.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,11 +34,12 @@ impl Program {
         Ok(Program { file, path: path.display().to_string(), bytes: text.len() })
     }
 
-    /// Changes every chunk, so that no node has one any more.
+    /// Changes every chunk, so that no node has one any more, and touches the memory that copies
+    /// for so many nodes will take.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn renew(&self) -> Result<()> {
+    pub fn renew(&self, nodes: usize) -> Result<()> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let mark = [LAST.fetch_add(1, Ordering::Relaxed), std::process::id().into()];
         let mark = mark.map(u64::to_le_bytes).concat();
@@ -46,6 +48,18 @@ impl Program {
             let end = (start + chunk).min(self.bytes);
             self.file.write_all_at(&mark, (end - mark.len()) as u64)?;
         }
-        Ok(())
+        touch(nodes * self.bytes)
     }
+}
+
+/// Uses so many bytes of memory for a moment. The host of a virtual machine may have taken back
+/// what was free for some seconds (free page reporting of virtio-balloon), and to be given a page
+/// again took 10 us here, twenty times what it takes to copy one. Nodes that are machines would
+/// have each its own memory: who is measured first must not pay for what all 64 of one need.
+fn touch(bytes: usize) -> Result<()> {
+    let memory = rustix::fs::memfd_create("touched", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let memory = File::from(memory);
+    let some = vec![1; 1024 * 1024];
+    (0..bytes.div_ceil(some.len())).try_for_each(|_| (&memory).write_all(&some))?;
+    Ok(())
 }

@@ -151,7 +151,7 @@ fn launch(cluster: &Cluster, nodes: usize, program: Program, big: &Sent) -> Resu
     let name = match program {
         Program::True => "true",
         Program::Big => {
-            big.renew()?;
+            big.renew(nodes)?;
             &big.path
         }
     };

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use muster_message::{Buffer, Ticket};
@@ -37,7 +38,7 @@ pub enum Owner {
 struct Message {
     ticket: Ticket,
     bytes: usize,
-    /// Which of the messages of the buffer it is.
+    /// Which of the process's buffered sends it is.
     number: u64,
 }
 
@@ -49,9 +50,11 @@ struct Attached {
     under_way: Vec<Message>,
     /// Bytes of messages that are about to be sent.
     next: usize,
-    /// Messages so far.
-    sent: u64,
 }
+
+/// Buffered sends so far: a buffer may be detached, and another attached, while a flush goes on
+/// that was begun before.
+static SENT: AtomicU64 = AtomicU64::new(0);
 
 static ATTACHED: Mutex<BTreeMap<Owner, Attached>> = Mutex::new(BTreeMap::new());
 
@@ -76,7 +79,7 @@ impl Attached {
     }
 }
 
-/// The messages of a buffer up to one.
+/// What was attached to this owner had these messages under way: those up to one.
 #[derive(Clone, Copy)]
 pub struct Flush {
     owner: Owner,
@@ -86,7 +89,7 @@ pub struct Flush {
 impl Flush {
     /// All so far.
     fn begin(owner: Owner) -> Flush {
-        Flush { owner, last: attached().get(&owner).map_or(0, |own| own.sent) }
+        Flush { owner, last: SENT.load(Ordering::Relaxed) }
     }
 
     /// Whether they have left.
@@ -114,8 +117,8 @@ pub fn send(
     if let Some(own) = attached().get_mut(&owner) {
         own.next -= bytes;
         if let Ok(Some(ticket)) = sent {
-            own.sent += 1;
-            own.under_way.push(Message { ticket, bytes, number: own.sent });
+            let number = SENT.fetch_add(1, Ordering::Relaxed) + 1;
+            own.under_way.push(Message { ticket, bytes, number });
         }
     }
     sent.map(|_| ())
@@ -166,7 +169,7 @@ fn attach(owner: Owner, buffer: Address, size: impl Number) -> Result<()> {
         return Err(Error::new(Class::Buffer, what));
     }
     let size = if address == MPI_BUFFER_AUTOMATIC { usize::MAX } else { size };
-    all.insert(owner, Attached { address, size, under_way: Vec::new(), next: 0, sent: 0 });
+    all.insert(owner, Attached { address, size, under_way: Vec::new(), next: 0 });
     Ok(())
 }
 
@@ -188,6 +191,18 @@ pub fn remove(owner: Owner) -> Result<()> {
     let Some(own) = attached().remove(&owner) else { return Ok(()) };
     let mut state = world()?.process.state();
     own.under_way.into_iter().for_each(|it| state.endpoint.release(it.ticket));
+    Ok(())
+}
+
+/// No buffer is for anybody's use any more; the messages of all go on.
+///
+/// # Errors
+/// As [`world`].
+pub fn release() -> Result<()> {
+    let mut state = world()?.process.state();
+    let mut all = attached();
+    let under_way = all.values_mut().flat_map(|own| own.under_way.drain(..));
+    under_way.for_each(|it| state.endpoint.release(it.ticket));
     Ok(())
 }
 

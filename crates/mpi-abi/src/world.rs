@@ -19,6 +19,7 @@ use muster_mpi::strobe::Strobed;
 use muster_mpi::watch::Waits;
 
 use crate::abi::constants::*;
+use crate::attached;
 use crate::communicator;
 use crate::door::{self, Door};
 use crate::line::Line;
@@ -76,6 +77,9 @@ static MAIN: AtomicI32 = AtomicI32::new(0);
 
 /// Sessions that are open. They need no `MPI_Init`, and outlast `MPI_Finalize`.
 static SESSIONS: AtomicUsize = AtomicUsize::new(0);
+
+/// Those of them that are about to end.
+static ENDING: AtomicUsize = AtomicUsize::new(0);
 
 /// The process's MPI.
 ///
@@ -195,16 +199,28 @@ pub fn begin_session() -> Result<()> {
     Ok(())
 }
 
-/// Ends a session: what was sent has left, also by sends whose requests were freed.
+/// Ends a session: what was sent has left, also by sends whose requests were freed; and if nothing
+/// else is open, all that is left in buffers, whatever they are attached to.
 ///
 /// # Errors
 /// That messages can be carried no more.
 pub fn end_session() -> Result<()> {
+    let ending = ENDING.fetch_add(1, Ordering::Relaxed) + 1;
+    let is_last = ending == SESSIONS.load(Ordering::Relaxed);
+    let left = deliver(is_last && PHASE.load(Ordering::Relaxed) != RUNNING);
+    SESSIONS.fetch_sub(1, Ordering::Relaxed);
+    ENDING.fetch_sub(1, Ordering::Relaxed);
+    left
+}
+
+/// Waits until what was sent has left; in the end also what was copied.
+fn deliver(is_end: bool) -> Result<()> {
+    if is_end {
+        attached::release()?;
+    }
     let process = &world()?.process;
     process.wait(Waits::Messages, |state| Ok((!state.owes()).then_some(())))?;
-    let flushed = flush(Waits::Other);
-    SESSIONS.fetch_sub(1, Ordering::Relaxed);
-    flushed
+    flush(Waits::Other)
 }
 
 /// Where the order of messages is of interest ranks that had nothing but sessions end together,

@@ -18,6 +18,9 @@ use crate::version::Dialect;
 use crate::wire::{Name, Payload, Writer};
 use muster_base::limits::PATH_MAX;
 
+/// Whether to open what was made; and then, whether it is to be removed with its fid.
+type Open = Option<bool>;
+
 /// What to do with a step's answer.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -36,9 +39,11 @@ pub(crate) enum Step {
     /// Send entries as stats, at most `count` bytes.
     Entries { fid: Fid, count: usize },
     /// Then walk to what was made.
-    Made { fid: Fid, name: Vec<u8>, open: bool },
+    Made { fid: Fid, name: Vec<u8>, open: Open },
     /// Then open it, or leave it as it is.
-    WalkedTo { fid: Fid, name: Vec<u8>, open: bool },
+    WalkedTo { fid: Fid, name: Vec<u8>, open: Open },
+    /// What was made is open, or may not be.
+    OpenedMade { fid: Fid, qid: Qid, remove: bool },
 }
 
 impl Step {
@@ -52,7 +57,16 @@ impl Step {
             | Step::Undone { fid, .. }
             | Step::Create { fid, .. }
             | Step::Made { fid, .. }
-            | Step::WalkedTo { fid, .. } => Some(*fid),
+            | Step::WalkedTo { fid, .. }
+            | Step::OpenedMade { fid, .. } => Some(*fid),
+        }
+    }
+
+    /// The fid whose file is being opened.
+    pub(crate) fn opening(&self) -> Option<Fid> {
+        match self {
+            Step::OpenedMade { fid, .. } => Some(*fid),
+            _ => None,
         }
     }
 }
@@ -319,7 +333,7 @@ impl<T: Tree> Desk<'_, T> {
             let (remove, name) = (mode & REMOVE_ON_CLUNK != 0, Some(name.to_vec()));
             return Ok((Goal::Open { fid, flags, remove, name }, outcome(answer)));
         };
-        let open = special & dm::DIR != 0;
+        let open = (special & dm::DIR != 0).then_some(mode & REMOVE_ON_CLUNK != 0);
         Ok((Goal::Old(Step::Made { fid, name: name.to_vec(), open }), answer))
     }
 
@@ -429,16 +443,21 @@ impl<T: Tree> Session<T> {
                 self.finish_open(fid, Opened { fid: file, qid, iounit: 0 }, Some(name));
                 // The walk has made a file of its own; the directory's is no longer in use.
                 directory.into_iter().for_each(|directory| self.tree.clunk(directory));
-                if !open {
+                let Some(remove) = open else {
                     return self.reply(tag, &Rmessage::Create { qid, iounit: 0 });
-                }
+                };
                 self.go_on(tag, number, |desk| {
                     let slot = desk.fids.get(fid)?;
-                    let flags = OpenFlags::default();
-                    let answer = desk.tree.open(&mut desk.call, &slot.fid, flags);
-                    let goal = Goal::Open { fid, flags, remove: false, name: None };
-                    Ok((goal, outcome(answer)))
+                    let answer = desk.tree.open(&mut desk.call, &slot.fid, OpenFlags::default());
+                    Ok((Goal::Old(Step::OpenedMade { fid, qid, remove }), outcome(answer)))
                 });
+            }
+            Step::OpenedMade { fid, remove, .. } => {
+                let Outcome::Opened(opened) = given else { unreachable!() };
+                let (qid, iounit) = (opened.qid, self.finish_open(fid, opened, None));
+                let slot = self.fids.mine(fid).expect("it was reserved");
+                (slot.opened, slot.remove) = (Some(OpenFlags::default()), remove);
+                self.reply(tag, &Rmessage::Create { qid, iounit });
             }
         }
     }
@@ -477,6 +496,13 @@ impl<T: Tree> Session<T> {
                 None
             }
             Step::Undone { error, .. } => Some(error.clone()),
+            Step::OpenedMade { fid, qid, remove } => {
+                // Made with permissions that do not let it be read: it is there (open(5)), and so
+                // is its fid, which nobody can read by.
+                self.fids.mine(*fid).expect("it was reserved").remove = *remove;
+                self.reply(tag, &Rmessage::Create { qid: *qid, iounit: 0 });
+                None
+            }
             _ => Some(error),
         }
     }

@@ -41,8 +41,8 @@ struct Place {
 }
 
 impl Place {
-    /// A qid that no file of another server has, unless by a chance of 2^-64: the other
-    /// server's paths, all changed in the same bits.
+    /// A qid that no file of another server has, unless by a chance of 2^-63: the other
+    /// server's paths, all changed in the same bits, but for the one that tells what is made up.
     fn qid(&self, qid: Qid) -> Qid {
         Qid { path: qid.path ^ self.salt, ..qid }
     }
@@ -58,7 +58,7 @@ impl Remote {
         let name = name.into();
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
-        let place = Arc::new(Place { name, salt: hasher.finish() });
+        let place = Arc::new(Place { name, salt: hasher.finish() & !MADE });
         Remote { client: client.never_blocking().for_guests(), place }
     }
 

@@ -133,10 +133,12 @@ impl<T: Tree> Session<T> {
         while self.outbox.has_room()
             && let Some(Held { tag, serial, again }) = self.held.pop_front()
         {
-            // Unless it was flushed.
+            // Unless it was cut off.
             if self.parked.get(&tag).is_some_and(|parked| parked.serial == serial) {
-                let Parked { number, goal, .. } = self.parked.remove(&tag).expect("just seen");
+                let Parked { number, goal, flushes, .. } =
+                    self.parked.remove(&tag).expect("just seen");
                 self.put_to_tree(tag, number, |desk| Ok((goal, desk.ask_again(again))));
+                self.hand_on(tag, flushes);
                 begun = true;
             }
         }
@@ -166,17 +168,7 @@ impl<T: Tree> Session<T> {
                 Some(parked) if ours => {
                     self.outbox.kept(parked.promised);
                     self.finish(tag, parked.number, parked.goal, outcome);
-                    if let Some(next_step) = self.parked.get_mut(&tag) {
-                        next_step.flushes = parked.flushes;
-                        if !next_step.flushes.is_empty() {
-                            next_step.standing.unwanted();
-                        }
-                        continue;
-                    }
-                    for flush in parked.flushes {
-                        self.flushing.remove(&flush);
-                        self.reply(flush, &Rmessage::Flush {});
-                    }
+                    self.hand_on(tag, parked.flushes);
                 }
                 other => {
                     self.parked.extend(other.map(|parked| (tag, parked)));
@@ -187,6 +179,22 @@ impl<T: Tree> Session<T> {
         self.resume();
     }
 
+    /// Flushes that wait for a request wait for its next step, or are answered behind it.
+    fn hand_on(&mut self, tag: Tag, flushes: Vec<Tag>) {
+        if flushes.is_empty() {
+            return;
+        }
+        if let Some(next_step) = self.parked.get_mut(&tag) {
+            next_step.flushes = flushes;
+            next_step.standing.unwanted();
+            return;
+        }
+        for flush in flushes {
+            self.flushing.remove(&flush);
+            self.reply(flush, &Rmessage::Flush {});
+        }
+    }
+
     /// Ends the connection. Requests that are being carried out end later: keep the session,
     /// and go on to [`Session::conclude`], until it [is settled](Session::is_settled).
     pub fn close(&mut self) {
@@ -194,10 +202,12 @@ impl<T: Tree> Session<T> {
             self.outbox.kept(parked.promised);
             if !parked.standing.flush() {
                 parked.standing.unwanted();
-                let opening = match parked.goal {
-                    Goal::Open { fid, .. } => self.fids.extract(fid).map(|slot| slot.fid),
+                let opening = match &parked.goal {
+                    Goal::Open { fid, .. } => Some(*fid),
+                    Goal::Old(step) => step.opening(),
                     _ => None,
                 };
+                let opening = opening.and_then(|fid| self.fids.extract(fid)).map(|slot| slot.fid);
                 self.leaving.insert(parked.serial, opening);
             }
         }
@@ -330,6 +340,7 @@ impl<T: Tree> Session<T> {
             Some(parked) if target == oldtag && !parked.begun && parked.standing.flush() => {
                 let parked = self.parked.remove(&target).expect("it was found");
                 self.outbox.kept(parked.promised);
+                self.held.retain(|held| held.serial != parked.serial);
                 parked.goal.fid().inspect(|fid| self.fids.release(*fid));
                 self.reply(tag, &Rmessage::Flush {});
             }

@@ -2,12 +2,22 @@
 //!
 //! Every message has a number. The receiver takes them in order only, and every message it sends
 //! back says what it expects next. What is not acknowledged is kept and sent again when two beats
-//! have passed without progress. So what is above sees neither loss nor reordering nor duplicates,
-//! and there is no room for an answer that nobody waits for: a message that cannot be taken yet
-//! (no room, no lease) is left as if it had been lost.
+//! have passed without progress, then after twice as many, and so on: on a slow way it may not be
+//! lost but wait, and to send it again makes all that comes after it wait longer. The next such
+//! wait begins with twice the time that the last acknowledgement took. So what is above sees
+//! neither loss nor reordering nor duplicates, and there is no room for an answer that nobody
+//! waits for: a message that cannot be taken yet (no room, no lease) is left as if it had been
+//! lost.
 
 use super::message::Carried;
 use std::collections::VecDeque;
+
+/// Beats without progress after which all is sent again for the first time.
+const PATIENCE: u8 = 2;
+
+/// The same after many times in vain: a way that takes 1 MiB in this time is not called slow, and
+/// who had no lease waits no longer when it has one.
+const PATIENCE_MAX: u8 = 8;
 
 /// What one end knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -16,8 +26,10 @@ pub struct Link {
     next: u64,
     /// Sent, not acknowledged.
     kept: VecDeque<Carried>,
-    /// A beat has passed since the other side last acknowledged something.
-    aged: bool,
+    /// Beats since the other side last acknowledged something, while something is kept.
+    age: u8,
+    /// The age at which all is sent again; less than [`PATIENCE`] means that.
+    patience: u8,
     /// The number expected from the other side.
     expected: u64,
     /// The other side has not been told what is expected.
@@ -41,11 +53,13 @@ impl Link {
     /// The other side expects this number next. False when that cannot be.
     #[must_use]
     pub fn acknowledged(&mut self, expected: u64) -> bool {
-        while self.next - (self.kept.len() as u64) < expected {
-            if self.kept.pop_front().is_none() {
-                return false;
-            }
-            self.aged = false;
+        let known = self.next - self.kept.len() as u64;
+        if expected > self.next {
+            return false;
+        }
+        if known < expected {
+            self.kept.drain(..(expected - known) as usize);
+            (self.patience, self.age) = ((2 * self.age).min(PATIENCE_MAX), 0);
         }
         true
     }
@@ -65,9 +79,16 @@ impl Link {
 
     /// A beat has passed: the messages that are to be sent again, with the first one's number.
     pub fn beat(&mut self) -> (u64, Vec<Carried>) {
-        let again = self.aged && !self.kept.is_empty();
-        self.aged = !self.kept.is_empty();
-        let kept = if again { self.kept.iter().cloned().collect() } else { vec![] };
+        self.age = if self.kept.is_empty() { 0 } else { self.age + 1 };
+        let mut kept = vec![];
+        let due = self.patience.max(PATIENCE);
+        if self.age >= due {
+            kept.extend(self.kept.iter().cloned());
+            self.patience = (2 * due).min(PATIENCE_MAX);
+            if due == PATIENCE_MAX {
+                self.age = 0;
+            }
+        }
         (self.next - self.kept.len() as u64, kept)
     }
 
@@ -89,5 +110,59 @@ impl Link {
     /// Whether the other side waits to be told what is expected.
     pub fn owes(&self) -> bool {
         self.owes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Posts so many, and says how many of each were sent in these beats; the other side says in
+    /// some of them how many it has.
+    fn sent(link: &mut Link, beats: u32, expected: impl Fn(u32) -> u64) -> usize {
+        let mut count = 0;
+        for beat in 1..=beats {
+            assert!(link.acknowledged(expected(beat)));
+            count += link.beat().1.len();
+        }
+        count
+    }
+
+    fn posted(count: u64) -> Link {
+        let mut link = Link::default();
+        for _ in 0..count {
+            link.post(Carried::Staged(0, true));
+        }
+        link
+    }
+
+    #[test]
+    fn what_was_lost_is_sent_again_after_two_beats_and_ever_more_seldom() {
+        let mut link = posted(3);
+        let each: Vec<usize> = (0..32).map(|_| link.beat().1.len()).collect();
+        let at: Vec<usize> = (0..32).filter(|beat| each[*beat] == 3).map(|beat| beat + 1).collect();
+        assert_eq!(at, [2, 4, 8, 16, 24, 32]);
+        assert!(link.acknowledged(1));
+        assert!(link.acknowledged(3));
+        link.post(Carried::Staged(0, true));
+        assert_eq!([link.beat().1.len(), link.beat().1.len()], [0, 1], "as soon as at first");
+    }
+
+    #[test]
+    fn a_way_that_takes_one_message_in_a_second_is_not_filled_with_what_is_on_it() {
+        // Sixteen bodies of 1 MiB, four beats each.
+        let mut link = posted(16);
+        assert_eq!(
+            sent(&mut link, 4 * 15, |beat| u64::from(beat / 4)),
+            16,
+            "once, until it is known"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_acknowledged_is_refused() {
+        let mut link = posted(2);
+        assert!(link.acknowledged(1) && !link.acknowledged(3) && link.acknowledged(1));
+        assert_eq!(link.flying(), 1);
     }
 }

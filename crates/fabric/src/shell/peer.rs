@@ -110,9 +110,8 @@ impl Peer {
         self.is_near = self.glance().is_some();
     }
 
-    /// There is none any more, and what is queued is lost.
-    pub fn fall(&mut self) {
-        self.state = State::Idle;
+    /// What is queued is lost.
+    pub fn empty(&mut self) {
         self.urgent.clear();
         self.queue.clear();
         (self.bytes, self.is_full, self.retry) = (0, false, None);

@@ -216,7 +216,13 @@ where
 
     /// There is no connection, and what is queued for it is lost.
     fn forget(&mut self, node: NodeId) {
-        self.peer(node).fall();
+        self.empty(node);
+        self.peer(node).state = State::Idle;
+    }
+
+    /// What is queued for it is lost.
+    fn empty(&mut self, node: NodeId) {
+        self.peer(node).empty();
         if let Some(multicast) = &mut self.multicast {
             multicast.caster.lost(self.clock.now(), node);
         }
@@ -289,8 +295,15 @@ where
     /// Queues a message for a peer.
     fn push(&mut self, is_control: bool, message: Outgoing) {
         let (to, is_urgent) = (message.to, !is_control && P::is_urgent(&message.head));
-        if !self.peer(to).push(is_control, is_urgent, message) {
-            self.lose(to);
+        let peer = self.peer(to);
+        if peer.push(is_control, is_urgent, message) {
+            return;
+        }
+        match peer.is_up() {
+            // It does not read.
+            true => self.lose(to),
+            // To connect may take long, which tells nothing of it: what is needed comes again.
+            false => self.empty(to),
         }
     }
 

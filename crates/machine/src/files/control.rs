@@ -27,13 +27,14 @@ pub fn file<K: Commands>(
 ) -> File {
     File::new(permissions, move |_| {
         let commands = Arc::new(commands());
-        Ok(Control { commands, partial: Mutex::default(), lane: Lane::default() })
+        Ok(Control { commands, partial: Arc::default(), lane: Lane::default() })
     })
 }
 
 struct Control<K> {
     commands: Arc<K>,
-    partial: Mutex<Vec<u8>>,
+    /// The start of a line.
+    partial: Arc<Mutex<Vec<u8>>>,
     lane: Lane,
 }
 
@@ -43,22 +44,18 @@ impl<K: Commands> Handle for Control<K> {
     }
 
     fn write(&self, call: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
-        let written = data.len() as u32;
-        let mut partial = self.partial.lock().expect("no holder panics");
-        if partial.len() + data.len() > TEXT_MAX {
-            return fail(Errno::FBIG, format!("a command may have {TEXT_MAX} bytes at most"));
+        if data.len() > TEXT_MAX {
+            return Ok(too_long()?);
         }
-        partial.extend_from_slice(data);
-        let Some(last) = partial.iter().rposition(|byte| *byte == b'\n') else {
-            return Ok(written);
-        };
-        let rest = partial.split_off(last + 1);
-        let lines = std::mem::replace(&mut *partial, rest);
-        let commands = self.commands.clone();
+        let (written, data) = (data.len() as u32, data.to_vec());
+        let (commands, partial) = (self.commands.clone(), self.partial.clone());
         call.park(|ticket| {
             self.lane.run(move || {
+                // One that is taken back has no effect, not even on what was there before.
                 if ticket.claim() {
-                    ticket.answer(obey(&*commands, &lines).map(|()| written));
+                    let lines = whole(&partial, &data);
+                    let obeyed = lines.and_then(|lines| obey(&*commands, &lines));
+                    ticket.answer(obeyed.map(|()| written));
                 }
             });
         })
@@ -70,6 +67,22 @@ impl<K: Commands> Handle for Control<K> {
         }
         Ok(())
     }
+}
+
+fn too_long<T>() -> Result<T> {
+    fail(Errno::FBIG, format!("a command may have {TEXT_MAX} bytes at most"))
+}
+
+/// Adds bytes to what is there of a line, and takes the whole lines.
+fn whole(partial: &Mutex<Vec<u8>>, data: &[u8]) -> Result<Vec<u8>> {
+    let mut partial = partial.lock().expect("no holder panics");
+    if partial.len() + data.len() > TEXT_MAX {
+        return too_long();
+    }
+    partial.extend_from_slice(data);
+    let whole = partial.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let rest = partial.split_off(whole);
+    Ok(std::mem::replace(&mut *partial, rest))
 }
 
 /// Obeys all lines, whichever fail, and returns the first error.

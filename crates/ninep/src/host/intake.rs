@@ -107,10 +107,15 @@ impl Inflow {
             let most = bytes.len().min(count - done);
             let read =
                 rustix::io::retry_on_intr(|| rustix::io::read(&pipe.start, &mut bytes[..most]))?;
-            match self.take(&bytes[..read]) {
+            let wrote = match self.take(&bytes[..read]) {
                 Err(error) if done == 0 => return Err(error),
                 Err(_) => break,
-                Ok(wrote) => done += wrote,
+                Ok(wrote) => wrote,
+            };
+            done += wrote;
+            if wrote < read {
+                // What it had no room for has left the pipe: nothing may follow.
+                break;
             }
         }
         Ok(done)

@@ -356,6 +356,8 @@ fn watch() {
 
 /// Parks a lock until it can be had.
 fn wait(mut now: MutexGuard<'_, Table>, waiting: Waiting) {
+    // Whoever gives up the fid knows by its number that there is something to give up.
+    owner(&waiting.node);
     now.waiting.push(waiting);
     if now.watched {
         drop(now);
