@@ -9,7 +9,7 @@ use muster_ninep::call::{Opened, Walked};
 use muster_ninep::error::Errno;
 use muster_ninep::host::{HostTree, Options, User, Users};
 use muster_ninep::message::{Extension, NONUNAME, Rmessage, Tmessage};
-use muster_ninep::record::{Attr, Boxed, Qid, Stat, dm, mode};
+use muster_ninep::record::{Attr, Boxed, DirEntry, Qid, Stat, dm, mode};
 use muster_ninep::tree::Tree;
 use muster_ninep::version::{Dialect, Version};
 use muster_ninep::wire::Reader;
@@ -340,6 +340,76 @@ fn a_flush_waits_for_all_steps_of_a_request() {
     assert_eq!(peer.order(), [&[(TAG, "Create")], &flushes[..]].concat());
     drop(peer);
     assert_eq!(tree.clunked(), [3]);
+}
+
+/// Linux's v9fs waits for the answer to each flush it has sent.
+#[test]
+fn a_flush_is_answered_though_a_later_step_had_to_wait_for_room() {
+    let tree = Slow::new();
+    let mut peer = slow_peer(&tree);
+    peer.send(TAG, &walk(0, 1, &["file"]));
+    next!(tree, Walk).answer(Ok(Walked { qids: vec![slow::FILE], fid: Some(2) }));
+    peer.answer().ok();
+    for (fid, file, qid) in [(0, 1, slow::DIR), (1, 2, slow::FILE)] {
+        peer.send(TAG, &Tmessage::Open { fid, mode: 0 });
+        next!(tree, Open).answer(Ok(Opened { fid: file, qid, iounit: 0 }));
+        peer.answer().ok();
+    }
+    tree.brings.store(true, Ordering::Relaxed);
+    peer.send(1, &read(0, 0, 8000));
+    let first = next!(tree, Entries);
+    assert!(first.claim());
+    // As much as there is room for is on its way.
+    let mut tag = 100;
+    let mut others = 0;
+    while tree.waiting() == others {
+        peer.send(tag, &read(1, 0, 60_000));
+        (tag, others) = (tag + 1, others + 1);
+    }
+    peer.send(2, &Tmessage::Flush { oldtag: 1 });
+    let dot = DirEntry { qid: slow::DIR, next: 1, kind: 4, name: b".".to_vec(), attr: None };
+    first.answer(Ok(vec![dot]));
+    assert_eq!(peer.order(), [], "what follows is not begun");
+    for _ in 0..others - 1 {
+        next!(tree, Read).answer(Ok(Vec::<u8>::new().into()));
+    }
+    peer.session.conclude();
+    let mut order = peer.order();
+    order.retain(|(tag, _)| *tag < 100);
+    assert_eq!(order, []);
+    while tree.waiting() > 0 {
+        match tree.next() {
+            slow::Held::Read(ticket) => ticket.answer(Ok(Vec::<u8>::new().into())),
+            slow::Held::Entries(ticket) => ticket.answer(Ok(vec![])),
+            _ => panic!("nothing else was asked"),
+        }
+    }
+    order = peer.order();
+    order.retain(|(tag, _)| *tag < 100);
+    assert_eq!(order, [(1, "Read"), (2, "Flush")]);
+}
+
+/// open(5): it is created whatever its permissions. Once the error of the open was told, the
+/// directory was there, and the fid had moved to it.
+#[test]
+fn a_directory_that_its_maker_may_not_read_is_made_and_the_fid_is_it() {
+    let tree = Slow::new();
+    let mut peer = slow_peer(&tree);
+    let (name, extension) = (&b"dir"[..], Extension(&[]));
+    let mode = ORDWR_ORCLOSE & !3;
+    peer.send(TAG, &Tmessage::Create { fid: 0, name, perm: dm::DIR | 0o300, mode, extension });
+    next!(tree, Qid).answer(Ok(slow::DIR));
+    peer.session.conclude();
+    next!(tree, Walk).answer(Ok(Walked { qids: vec![slow::DIR], fid: Some(2) }));
+    peer.session.conclude();
+    assert_eq!(tree.clunked(), [1], "the fid is the new directory");
+    next!(tree, Open).answer(Err(Errno::ACCESS.into()));
+    assert_eq!(peer.order(), [(TAG, "Create")]);
+    assert!(!peer.ask(read(0, 0, 100)).is_ok(), "it is not open");
+    peer.send(TAG, &Tmessage::Clunk { fid: 0 });
+    next!(tree, Done).answer(Ok(()));
+    peer.answer().ok();
+    assert_eq!((tree.removed(), tree.clunked()), (vec![2], vec![2]), "as was asked for");
 }
 
 #[test]

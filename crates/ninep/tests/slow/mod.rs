@@ -42,7 +42,7 @@ pub struct Slow {
     removed: Mutex<Vec<u32>>,
     /// Names that files are to get, and whether they may replace others.
     renamed: Mutex<Vec<(String, bool)>>,
-    /// Whether reads are of what comes without anybody's doing.
+    /// Whether reads, also of directories, are of what comes without anybody's doing.
     pub brings: AtomicBool,
 }
 
@@ -162,9 +162,12 @@ impl Tree for Slow {
         call: &mut C<'_, Self>,
         _: &u32,
         _: u64,
-        _: usize,
+        count: usize,
         _: bool,
     ) -> Answer<Vec<DirEntry>> {
+        if self.brings.load(Ordering::Relaxed) {
+            call.brings(count)?;
+        }
         call.park(|ticket| self.hold(Held::Entries(ticket)))
     }
 

@@ -486,6 +486,11 @@ fn a_lock_that_waits_is_had_when_it_is_free_and_costs_no_thread() {
     while client.woken.try_recv().is_ok() {}
     client.port.take();
     assert_eq!(take(&mut client, &flushed), Err(None));
+    // Who never held a lock, and gives its fid up, waits no longer.
+    let never = client.open("file", RDWR).unwrap();
+    assert_eq!(take(&mut client, &never), Err(None));
+    client.clunk(never).unwrap();
+    assert!(matches!(client.parked(), Outcome::Failed(_)));
     drop(local);
     assert!(matches!(client.parked(), Outcome::Lock(LockStatus::Success)));
 }
