@@ -133,7 +133,7 @@ int main(void) {
     if (rank > 0) {
         sleep(1);
         MPI_Recv(much, sizeof much, MPI_CHAR, 0, 1, comm, MPI_STATUS_IGNORE);
-        usleep(100 * 1000);
+        sleep(1);
         MPI_Recv(much, sizeof much, MPI_CHAR, 0, 2, comm, MPI_STATUS_IGNORE);
     }
     MPI_Comm_free(&comm);
