@@ -255,6 +255,33 @@ fn a_node_that_stands_still_for_ten_seconds_is_slow_and_not_dead() {
     cluster.down();
 }
 
+/// A node gets no jobs from when its lease has ended, long before it is called slow. One that it
+/// was given just before is not lost: the order is sent again when the node answers.
+#[test]
+fn a_job_for_a_node_that_has_just_stopped_waits_until_it_goes_on() {
+    let cluster = Cluster::up("t0185stop", 2);
+    let pid = cluster.await_pid("n1");
+    let ask = || cluster.muster(&["run", "-w", "n1", "--input", "none", "echo", "came"]).start();
+    stop(pid);
+    let ordered = ask();
+    until("its lease has ended", || {
+        cluster.muster(&["cat", "heartbeat"]).run().ok().out.contains("nodes 1\n")
+    });
+    let waits = ask();
+    until("it waits for its node", || waits.err().contains("n1 down or slow"));
+    until("who has the node waits for it, too", || {
+        let told = ordered.err();
+        told.contains("waits for n1, which has not answered") || told.contains("n1 down or slow")
+    });
+    signal(pid, Signal::CONT);
+    for one in [ordered, waits] {
+        assert!(one.wait().ok().out.contains("came"));
+    }
+    assert_eq!((cluster.await_pid("n1"), losses(&cluster)), (pid, 0));
+    is_whole(&cluster, 2);
+    cluster.down();
+}
+
 #[test]
 fn a_disk_that_is_full_at_one_receiver_costs_the_job_and_names_the_node() {
     let cluster = Cluster::up("t0185disk", 3);

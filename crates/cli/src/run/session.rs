@@ -94,6 +94,7 @@ pub(super) fn run_told(
         gone_at: None,
         remark_at: None,
         notes_at: None,
+        is_noting: false,
         pending: Vec::new(),
         broken_pipe: false,
         failure: None,
@@ -176,6 +177,8 @@ struct Session<'a> {
     remark_at: Option<Instant>,
     /// When the manager's notes about the job are asked for.
     notes_at: Option<Instant>,
+    /// They come already, over the connection by which the job was made.
+    is_noting: bool,
     /// Orders given while there is no connection.
     pending: Vec<String>,
     broken_pipe: bool,
@@ -215,19 +218,31 @@ impl Session<'_> {
         if self.gone_at.is_some_and(|at| at <= now) {
             self.gone("it does not answer");
         }
-        if self.notes_at.take_if(|at| *at <= now).is_some()
-            && let Some(Job { id, ctl: Some(ctl), .. }) = &self.job
-        {
-            notes::follow(ctl.client().clone(), *id, self.told.clone());
+        if self.notes_at.take_if(|at| *at <= now).is_some() {
+            self.follow_notes();
         }
         self.plan.tick(now).and_then(|action| self.act(action, libc::SIGINT))
+    }
+
+    fn follow_notes(&mut self) {
+        let (client, id) = match (&self.job, &self.made) {
+            (Some(Job { id, ctl: Some(ctl), .. }), _) => (ctl.client().clone(), *id),
+            (None, Some((client, id))) => (client.clone(), *id),
+            _ => return,
+        };
+        self.is_noting = self.job.is_none();
+        notes::follow(client, id, self.told.clone());
     }
 
     /// Takes what happened; an exit status if all is over at once.
     fn handle(&mut self, event: Event) -> Result<Option<u8>, Failure> {
         match event {
             Event::Sent(sent, all) => self.progress.sent(sent, all),
-            Event::Made(client, job) => self.made = Some((client, job)),
+            Event::Made(client, job) => {
+                self.made = Some((client, job));
+                // It may be long until it runs: its nodes may be slow.
+                self.notes_at = Some(Instant::now() + notes::LATER);
+            }
             Event::Failed(failure) => {
                 self.progress.clear();
                 return Err(failure);
@@ -274,6 +289,8 @@ impl Session<'_> {
         let pump = pump::start(show, nodes.len(), self.told.clone());
         self.job = Some(Job { id, owner: Some(owner), ctl: None, pump, number: 0 });
         let number = client.as_ref().map_or(1, |client| self.line.set(client.clone()));
+        // Over another connection they are to be asked for anew.
+        self.is_noting &= client.is_none();
         if let Some(source) = self.source.take() {
             input::start(source, self.line.clone(), id, self.told.clone());
         }
@@ -292,7 +309,9 @@ impl Session<'_> {
         let (told, id) = (self.told.clone(), job.id.to_string());
         let done = move |answer| told.tell(Event::Done(number, answer));
         submit::read_object_then(&client, &["jobs", &id, "wait"], done);
-        self.notes_at = Some(Instant::now() + notes::LATER);
+        if !std::mem::take(&mut self.is_noting) {
+            self.notes_at = Some(Instant::now() + notes::LATER);
+        }
         let told = self.told.clone();
         client.on_close(move |_| told.tell(Event::Lost(number)));
         for order in std::mem::take(&mut self.pending) {

@@ -56,13 +56,15 @@ fn run(manager: &Weak<Manager>, memory: &Memory) {
         let is_new = |node| !known.contains(node) || membership.joined(node) > Some(epoch);
         let new: Nodes = membership.members.iter().filter(|node| is_new(*node)).collect();
         (epoch, known) = (membership.epoch, membership.members);
-        if !new.is_empty() {
-            manager.strobe.repeat();
-        }
+        let is_any_new = !new.is_empty();
         manager.call_back(&new);
         manager.keep(new);
         manager.hear_again();
         manager.look_for_silent(&known);
+        // Last: only a node that is silent no more speaks to the strober of its machine.
+        if is_any_new {
+            manager.strobe.repeat();
+        }
     }
 }
 

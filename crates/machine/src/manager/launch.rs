@@ -15,13 +15,13 @@ use super::waits::Waits;
 use super::{Manager, report};
 use crate::chunk::{Hash, Recipe, write_ranges};
 use crate::launch::{Launch, Order, Part, UMASK, exit_in, session_of};
-use crate::memory::{Letter, id_of};
+use crate::memory::id_of;
 use crate::relay::format::{BadStream, Parser, Sink, Target};
 use crate::relay::pack::{Load, PackError};
 use muster_base::limits::{JOB_CHUNKS_MAX, LETTER_MAX};
 use muster_base::quote;
-use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes;
+use muster_fabric::{Deadline, Error as FabricError};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::collections::HashMap;
 use std::fs::File;
@@ -550,8 +550,7 @@ fn execute(job: &Arc<Job>, pieces: Option<Pieces>) -> std::result::Result<Option
             };
         }
     };
-    let transfer = send_order(job, &set, &order).map_err(whole)?;
-    transfer.arrive(Deadline::after(START)).map_err(|error| whole(not_ordered(&error)))?;
+    send_order(job, &set, &order).map_err(whole)?;
     await_readers(job).map(|()| None)
 }
 
@@ -616,14 +615,22 @@ fn order(job: &Job) -> Result<(Nodes, Launch)> {
     Ok((set, launch))
 }
 
-/// Sends an order to all nodes of a set.
-fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<Letter> {
-    let letter = ready(job, set, order)?;
+/// Sends an order to all nodes of a set, and waits until they have it. If one of them falls silent
+/// meanwhile nobody gets it, and it is sent again when that one answers.
+fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<()> {
     let Some(manager) = job.manager.upgrade() else { return gone() };
-    manager.memory.send_surely(set, letter).map_err(|error| not_ordered(&error))
+    loop {
+        let letter = ready(job, set, order)?;
+        let sent = manager.memory.send_surely(set, letter);
+        match sent.and_then(|letter| letter.arrive(Deadline::after(START))) {
+            Err(FabricError::Dead { .. }) if check_places(&manager, job).is_ok() => {}
+            sent => return sent.map_err(|error| not_ordered(&error)),
+        }
+    }
 }
 
 /// The letter of an order to a job that is still to be started; all nodes of the set can be told.
+/// One that is silent is waited for as long as it lives.
 fn ready(job: &Job, set: &Nodes, order: &Order) -> Result<Vec<u8>> {
     let Some(manager) = job.manager.upgrade() else { return gone() };
     let letter = order.letter();
@@ -632,16 +639,21 @@ fn ready(job: &Job, set: &Nodes, order: &Order) -> Result<Vec<u8>> {
         return fail(Errno::TOOBIG, format!("{text}, {LETTER_MAX} is the limit  [E112]"));
     }
     manager.mail.clear_up();
-    let ready = manager.memory.await_members(set, Deadline::after(ANSWER));
-    ready.map_err(|error| not_ordered(&error))?;
-    if job.state().progress.phase() != Phase::Starting {
-        return Err(ended(job));
+    loop {
+        let ready = manager.memory.await_members(set, Deadline::after(ANSWER));
+        if job.state().progress.phase() != Phase::Starting {
+            return Err(ended(job));
+        }
+        match ready {
+            Ok(()) => return Ok(letter),
+            Err(FabricError::Deadline { .. }) if check_places(&manager, job).is_ok() => {}
+            Err(error) => return Err(not_ordered(&error)),
+        }
     }
-    Ok(letter)
 }
 
 /// What it is called when an order does not arrive.
-fn not_ordered(error: &muster_fabric::Error) -> Error {
+fn not_ordered(error: &FabricError) -> Error {
     let text = format!("the order to launch has not arrived: {}  [E306]", report::said(error));
     Error::new(report::errno(error), text)
 }

@@ -5,8 +5,8 @@
 //! A daemon that lives although its connection has closed, since only that broke, is told to join
 //! again through the global memory; whatever it ran is lost by then, so it is made to forget that
 //! before it is taken in. Silence alone proves nothing: a node whose lease in the global memory has
-//! ended, and which has not answered for [`SILENCE`], is *slow*. It gets no new jobs until it
-//! answers, and whoever waits for it is told so; what it runs goes on.
+//! ended gets no new jobs until it answers, since it would not hear of them. One that has not
+//! answered for [`SILENCE`] is *slow*, and whoever waits for it is told so; what it runs goes on.
 
 use super::Manager;
 use super::beat::{Behind, behind};
@@ -81,6 +81,16 @@ struct Known {
     silent: Option<Instant>,
     /// How far behind the heartbeat it was when that was last told, if it is late.
     late: Option<Behind>,
+}
+
+/// A node that was silent and answers.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Back {
+    pub(super) name: String,
+    /// After how long, if it was slow.
+    pub(super) slow: Option<Duration>,
+    /// It was late before it fell silent.
+    pub(super) was_late: bool,
 }
 
 /// The table.
@@ -236,9 +246,10 @@ impl Nodes {
         names.map(|name| (name.clone(), arch(name).unwrap_or_default())).collect()
     }
 
-    /// Whether a node can be given jobs.
+    /// Whether a node can be given jobs: one whose lease has ended cannot be told of them.
     pub(super) fn is_up(&self, name: &str) -> bool {
-        self.table().get(name).is_some_and(|known| known.state() == "up")
+        let can = |known: &Known| known.link.is_some() && known.silent.is_none();
+        self.table().get(name).is_some_and(can)
     }
 
     /// How long a node has not answered, if that means something.
@@ -247,21 +258,18 @@ impl Nodes {
     }
 
     /// Takes note of who is not among those that have a lease, though its daemon has not died: it
-    /// was heard last so long ago. Who has just come to be silent, and who is back: after how long
-    /// if it was slow, and else if it was late.
+    /// was heard last so long ago. Who has just come to be silent, and who is back.
     pub(super) fn note_members(
         &self,
         has_lease: impl Fn(&str) -> bool,
         heard: Duration,
-    ) -> (Vec<String>, Vec<(String, Option<Duration>)>) {
+    ) -> (Vec<String>, Vec<Back>) {
         let (mut silent, mut back) = (Vec::new(), Vec::new());
         for (name, known) in self.table().iter_mut().filter(|(_, known)| known.link.is_some()) {
             match (has_lease(name), known.silent) {
                 (true, Some(_)) => {
-                    let slow = known.slow_for();
-                    if known.late.is_some() || slow.is_some() {
-                        back.push((name.clone(), slow));
-                    }
+                    let (slow, was_late) = (known.slow_for(), known.late.is_some());
+                    back.push(Back { name: name.clone(), slow, was_late });
                     (known.silent, known.late) = (None, None);
                 }
                 (false, None) => {

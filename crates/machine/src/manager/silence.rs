@@ -1,9 +1,10 @@
 //! Nodes that are silent, and have not died as far as anybody knows: stopped, or busy beyond
 //! measure. Their leases in the global memory end, so nothing has to be asked of them to notice.
+//! From then on they get no jobs; it is told of them only when it lasts.
 
 use super::Manager;
 use super::job::Job;
-use super::nodes::{SILENCE, silent_for};
+use super::nodes::{Back, SILENCE, silent_for};
 use super::spec::Phase;
 use crate::memory::{LEASE, id_of};
 use muster_fabric::primitive::Nodes;
@@ -20,6 +21,7 @@ impl Manager {
         let has_lease = |name: &str| id_of(name).is_none_or(|node| members.contains(node));
         let (silent, back) = self.nodes.note_members(has_lease, LEASE);
         for name in silent {
+            self.node_changed(&name);
             let manager = Arc::downgrade(self);
             self.timer.after(SILENCE - LEASE + LATER, move || {
                 if let Some(manager) = manager.upgrade() {
@@ -27,24 +29,21 @@ impl Manager {
                 }
             });
         }
-        for (name, time) in back {
-            let Some(time) = time else {
-                self.in_time(&name);
-                continue;
-            };
+        for Back { name, slow, was_late } in back {
             self.node_changed(&name);
-            self.event(json!({"event": "node answers", "node": name}));
-            self.note_to_waiting(
-                &name,
-                &format!("{name} answers again after {} s", time.as_secs()),
-            );
+            if let Some(time) = slow {
+                self.event(json!({"event": "node answers", "node": name}));
+                let text = format!("{name} answers again after {} s", time.as_secs());
+                self.note_to_waiting(&name, &text);
+            } else if was_late {
+                self.in_time(&name);
+            }
         }
     }
 
     /// A node was silent: if it still is, whoever waits for it is told so.
     fn still_silent(self: &Arc<Manager>, name: &str) {
         let Some(time) = self.nodes.slow_for(name) else { return };
-        self.node_changed(name);
         self.event(json!({"event": "node slow", "node": name, "why": silent_for(time)}));
         let text = format!("waits for {name}, which {}: it is stopped or busy", silent_for(time));
         self.note_to_waiting(name, &text);
