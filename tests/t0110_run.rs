@@ -8,6 +8,8 @@ use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Command;
+use std::time::Duration;
 
 /// Runs a shell line on the ranks.
 fn sh<'a>(flags: &[&'a str], line: &'a str) -> Vec<&'a str> {
@@ -375,6 +377,20 @@ fn signals_go_on_to_the_ranks() {
         job.wait().code(137);
     }
     cluster.no_job_processes();
+    cluster.down();
+}
+
+/// A pipe with a name opens when somebody opens its other end. Until then nothing has begun.
+#[test]
+fn a_run_whose_input_is_not_there_yet_ends_by_a_signal() {
+    let cluster = Cluster::up("t0110fifo", 1);
+    let fifo = cluster.work().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let job = cluster.muster(&["run", "--input", "fifo", "cat"]).start();
+    // It comes to that.
+    std::thread::sleep(Duration::from_secs(1));
+    job.signal(Signal::INT);
+    job.wait().code(130);
     cluster.down();
 }
 

@@ -7,7 +7,7 @@
 //! thread ends when all streams have.
 
 use super::event::{Event, Events};
-use super::show::Show;
+use super::show::{Show, Unwritable};
 use muster_machine::output::{AGAIN, Head, Records};
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, Error};
@@ -60,17 +60,39 @@ struct Pump {
     owed: bool,
 }
 
-/// Starts the thread for a job with so many ranks.
-pub fn start(show: Show, ranks: usize, events: Events) -> Sender<Order> {
+/// Starts the thread for a job with so many ranks. It makes what they are shown by: to open a file
+/// may take as long as to write to it.
+pub fn start(
+    show: impl FnOnce() -> Result<Show, Unwritable> + Send + 'static,
+    ranks: usize,
+    events: Events,
+) -> Sender<Order> {
     let (back, orders) = channel();
-    let mut pump = Pump {
+    let own = back.clone();
+    std::thread::spawn(move || match show() {
+        Ok(show) => pump(show, ranks, (own, orders), events).run(),
+        Err(failed) => {
+            events.tell(Event::Unwritable(failed));
+            events.tell(Event::Output { kept: Vec::new(), cut: 0 });
+        }
+    });
+    back
+}
+
+fn pump(
+    show: Show,
+    ranks: usize,
+    (back, orders): (Sender<Order>, Receiver<Order>),
+    events: Events,
+) -> Pump {
+    Pump {
         show,
         ended: vec![false; ranks * 2],
         records: Records::default(),
         offset: 0,
         fid: None,
         orders,
-        back: back.clone(),
+        back,
         events,
         generation: 0,
         client: None,
@@ -78,9 +100,7 @@ pub fn start(show: Show, ranks: usize, events: Events) -> Sender<Order> {
         job_ended: false,
         stopped: false,
         owed: false,
-    };
-    std::thread::spawn(move || pump.run());
-    back
+    }
 }
 
 /// Has the pump read this file of the job, over this connection from now on. It is opened by who

@@ -48,7 +48,11 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
     let json = wish.json;
     let (told, events) = channel();
     let told = Events(told);
-    let result = watch_signals(&told).and_then(|()| run_told(wish, cluster, told, &events));
+    // To open a file may take for ever. Until that is done a signal ends this process as any other.
+    let result = Ready::to_go(wish).and_then(|ready| {
+        watch_signals(&told)?;
+        run_told(ready, cluster, told, &events)
+    });
     if let (true, Err(failure)) = (json, &result) {
         print_failure(failure);
     }
@@ -64,18 +68,35 @@ pub fn print_failure(failure: &Failure) {
     let _ = print(&object.to_string());
 }
 
+/// What is wished, and the files for it.
+pub(super) struct Ready {
+    wish: Wish,
+    spec: Spec,
+    source: Option<File>,
+    load: Load,
+    begun: Instant,
+}
+
+impl Ready {
+    /// Opens the input, and finds what goes along.
+    pub(super) fn to_go(wish: Wish) -> Result<Ready, Failure> {
+        let begun = Instant::now();
+        let source = wish.input.open()?;
+        let mut spec = wish.spec.clone();
+        let load = gather(&wish, &mut spec)
+            .map_err(|error| Failure::new("E104", exit::USAGE, error.to_string()))?;
+        Ok(Ready { wish, spec, source, load, begun })
+    }
+}
+
 /// The same with events that somebody else may tell as well.
 pub(super) fn run_told(
-    wish: Wish,
+    ready: Ready,
     cluster: &Cluster,
     told: Events,
     events: &Receiver<Event>,
 ) -> Result<u8, Failure> {
-    let begun = Instant::now();
-    let source = wish.input.open()?;
-    let mut spec = wish.spec.clone();
-    let load = gather(&wish, &mut spec)
-        .map_err(|error| Failure::new("E104", exit::USAGE, error.to_string()))?;
+    let Ready { wish, spec, source, load, begun } = ready;
     let (program, named) = (wish.program.clone(), wish.named.clone());
     let recipes = cluster.recipes.clone();
     let order = submit::Order { spec, program, named, load, recipes, detach: wish.detach };
@@ -280,13 +301,13 @@ impl Session<'_> {
                 Failure { text, job: Some(id), ..failure }
             });
         }
-        let [out, err] = &self.wish.goals;
-        let style = self.wish.style;
-        let show = Show::new(style, self.wish.label, [out, err], id, &nodes).map_err(|failed| {
-            // Dropping the owner's fid ends the job.
-            Failure::new("E140", exit::OURS, cannot_write(&failed))
-        })?;
-        let pump = pump::start(show, nodes.len(), self.told.clone());
+        let Wish { style, label, .. } = self.wish;
+        let (goals, ranks) = (self.wish.goals.clone(), nodes.len());
+        let show = move || {
+            let [out, err] = &goals;
+            Show::new(style, label, [out, err], id, &nodes)
+        };
+        let pump = pump::start(show, ranks, self.told.clone());
         self.job = Some(Job { id, owner: Some(owner), ctl: None, pump, number: 0 });
         let number = client.as_ref().map_or(1, |client| self.line.set(client.clone()));
         // Over another connection they are to be asked for anew.

@@ -2,7 +2,7 @@
 
 use super::event::{Event, Events};
 use super::program::{Binary, Program};
-use super::session::run_told;
+use super::session::{Ready, run_told};
 use super::show::{Goal, Style};
 use super::template::Template;
 use super::{Cluster, Failure, Input, Wish};
@@ -287,7 +287,7 @@ fn run(
         script(&fake, &also);
         fake
     });
-    let result = run_told(wish, &cluster, told, &events);
+    let result = Ready::to_go(wish).and_then(|ready| run_told(ready, &cluster, told, &events));
     playing.join().unwrap();
     result
 }
@@ -319,6 +319,28 @@ fn a_job_is_sent_and_its_output_shown() {
     lines.sort_unstable();
     assert_eq!(lines, ["0: zero", "2: two"]);
     assert_eq!((dir.read("err.0").as_str(), dir.read("err.2").as_str()), ("", "2: oops\n"));
+}
+
+#[test]
+fn a_file_of_ours_that_cannot_be_opened_yet_holds_up_no_signal() {
+    let dir = Scratch::new("fifo");
+    let (out, fifo) = (dir.0.join("out"), dir.0.join("err"));
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let wish = wish([dir.goal("out"), dir.goal("err")]);
+    let code = run(Fake::new(1, None), wish, move |fake, events| {
+        assert_eq!(fake.told(), "start");
+        // The other one is the next to be opened.
+        while !out.exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        events.tell(Event::Signal(libc::SIGINT));
+        assert_eq!(fake.told(), "signal INT");
+        let reader = std::thread::spawn(|| std::fs::read(fifo).unwrap());
+        fake.say(0, 1, b"the end");
+        fake.end(130, &[libc::SIGINT]);
+        assert_eq!(reader.join().unwrap(), b"the end");
+    });
+    assert_eq!(code, Ok(130));
 }
 
 #[test]
