@@ -9,7 +9,8 @@ pub fn outlive_long_files() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// INT, TERM and HUP, held back from every thread started afterwards, for one to wait for.
+/// INT, TERM and HUP, held back from every thread started afterwards, for one to wait for. Those
+/// that are ignored, as under nohup(1), stay so: the kernel would keep one that is held back.
 pub struct EndSignals {
     set: libc::sigset_t,
 }
@@ -24,7 +25,9 @@ impl EndSignals {
             libc::sigemptyset(set.as_mut_ptr());
             let mut set = set.assume_init();
             for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-                libc::sigaddset(&raw mut set, signal);
+                if !is_ignored(signal) {
+                    libc::sigaddset(&raw mut set, signal);
+                }
             }
             libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
             set
@@ -39,4 +42,14 @@ impl EndSignals {
         unsafe { libc::sigwait(&raw const self.set, &raw mut signal) };
         signal
     }
+}
+
+fn is_ignored(signal: i32) -> bool {
+    let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: nothing is set; all zeros is a valid sigaction also where the call fails.
+    let action = unsafe {
+        libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr());
+        action.assume_init()
+    };
+    action.sa_sigaction == libc::SIG_IGN
 }

@@ -385,3 +385,31 @@ fn an_export_has_all_descriptors_that_it_may_have() {
     let numbers: Vec<&str> = line.split_whitespace().skip(3).take(2).collect();
     assert_eq!(numbers[0], numbers[1], "soft and hard: {line}");
 }
+
+/// What nohup(1) had ignored ended it all the same.
+#[test]
+fn an_export_holds_no_signal_back_that_its_caller_ignores() {
+    let program = env!("CARGO_BIN_EXE_muster");
+    let socket = std::env::temp_dir().join(format!("mu-nohup-{}", std::process::id()));
+    let mut command = Command::new("env");
+    command.args(["--default-signal", "--ignore-signal=HUP", program, "export", "/", "--listen"]);
+    let mut export =
+        command.arg(&socket).stdout(Stdio::piped()).spawn().expect("the binary is built");
+    let mut said = BufReader::new(export.stdout.take().expect("piped")).lines();
+    said.next().expect("it says where it is served").expect("text");
+    // Who waits for signals lets them come meanwhile; the threads that serve do not.
+    let threads = std::fs::read_dir(format!("/proc/{}/task", export.id())).expect("it runs");
+    let masks: Vec<u64> = threads.flatten().map(|thread| blocked(&thread.path())).collect();
+    export.kill().expect("it runs");
+    export.wait().expect("it ends");
+    let _ = std::fs::remove_file(&socket);
+    let somewhere = |signal: i32| masks.iter().any(|mask| mask & (1 << (signal - 1)) != 0);
+    assert_eq!([1, 2, 15].map(somewhere), [false, true, true], "HUP, INT, TERM");
+}
+
+/// The signals that a thread holds back.
+fn blocked(thread: &Path) -> u64 {
+    let status = std::fs::read_to_string(thread.join("status")).expect("it runs");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("a mask");
+    u64::from_str_radix(mask.trim(), 16).expect("a mask")
+}
