@@ -19,6 +19,7 @@ use serde_json::Value;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -407,6 +408,21 @@ fn the_door_says_where_it_is_while_it_moves_and_stays_where_another_cannot_be_op
     get("again", &first, "0").wait().ok();
     same(&cluster, "again", &bytes);
     cluster.down();
+}
+
+/// A server that does not answer is waited for, but not against a signal.
+#[test]
+fn a_fetch_that_has_only_begun_ends_by_a_signal() {
+    let cluster = Cluster::none("t0195signal");
+    let listener = UnixListener::bind(cluster.work().join("mute")).unwrap();
+    let mute = format!("unix!{}", cluster.work().join("mute").display());
+    let mut fetch = fetch(&cluster, "boot", "out", &["--from", &mute]);
+    let connection = listener.accept().unwrap();
+    assert!(!fetch.ended());
+    fetch.signal(Signal::INT);
+    fetch.wait().code(130);
+    drop(connection);
+    no_parts(&cluster);
 }
 
 #[test]

@@ -24,8 +24,9 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Keep boot images in the cluster, and fetch them as a machine that boots does.
@@ -314,15 +315,11 @@ fn fetch(ask: Ask, term: Duration, json: bool) -> Result<ExitCode> {
     let signals = EndSignals::hold();
     let start = Instant::now();
     let title = format!("{} for {}", ask.name, ask.arch);
+    let stop = Arc::new(Stop::default());
+    let by = stop.clone();
+    std::thread::spawn(move || by.stop(signals.wait()));
     let mut fetching = Fetching::start(ask)?;
-    let stopper = fetching.stopper();
-    let ended_by = Arc::new(AtomicI32::new(0));
-    let heard = ended_by.clone();
-    std::thread::spawn(move || {
-        heard.store(signals.wait(), Ordering::SeqCst);
-        // It may have ended by itself.
-        let _ = stopper.send(Word::Stop);
-    });
+    stop.have(fetching.stopper());
     let (all, here) = fetching.so_far();
     let mut progress = Progress::bytes(all);
     progress.name(title.clone());
@@ -333,12 +330,41 @@ fn fetch(ask: Ask, term: Duration, json: bool) -> Result<ExitCode> {
         Ok(fetched) => say(&title, &fetched, start.elapsed(), json)?,
         Err(Error::Stopped) => {
             writeln!(std::io::stderr(), "muster: {title}: {}", Error::Stopped)?;
-            return Ok(ExitCode::from(exit::SIGNAL + ended_by.load(Ordering::SeqCst) as u8));
+            return Ok(ExitCode::from(stop.exit()));
         }
         Err(error) => return Err(error.into()),
     }
     fetching.serve(term);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a signal ends.
+#[derive(Default)]
+struct Stop {
+    /// Who is told once there is something to end in order.
+    word: Mutex<Option<Sender<Word>>>,
+    signal: AtomicI32,
+}
+
+impl Stop {
+    fn have(&self, word: Sender<Word>) {
+        *self.word.lock().expect("no holder panics") = Some(word);
+    }
+
+    /// A signal has come. What has only begun, to connect say, is left as it is: the next fetch
+    /// goes on there.
+    fn stop(&self, signal: i32) {
+        self.signal.store(signal, Ordering::SeqCst);
+        match &*self.word.lock().expect("no holder panics") {
+            // It may have ended by itself.
+            Some(word) => drop(word.send(Word::Stop)),
+            None => std::process::exit(self.exit().into()),
+        }
+    }
+
+    fn exit(&self) -> u8 {
+        exit::SIGNAL + self.signal.load(Ordering::SeqCst) as u8
+    }
 }
 
 fn say(title: &str, fetched: &Fetched, time: Duration, json: bool) -> Result<()> {
