@@ -5,8 +5,8 @@ mod cluster;
 use cluster::{Cluster, MUSTER, until};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 use std::time::Duration;
@@ -391,6 +391,24 @@ fn a_run_whose_input_is_not_there_yet_ends_by_a_signal() {
     std::thread::sleep(Duration::from_secs(1));
     job.signal(Signal::INT);
     job.wait().code(130);
+    cluster.down();
+}
+
+#[test]
+fn who_follows_ranks_that_say_nothing_ends_when_nobody_reads_what_others_say() {
+    let cluster = Cluster::up("t0110pipe", 2);
+    let fifo = cluster.work().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let line = "[ $MUSTER_RANK = 0 ] && exec sleep 600; while echo x; do sleep 0.05; done";
+    let id = cluster.muster(&sh(&["--detach", "-n", "2"], line)).run().ok().out.trim().to_owned();
+    let follows = cluster.muster(&["logs", "-f", "-l", &id]).after("exec > fifo").start();
+    let mut first = String::new();
+    let mut reader = BufReader::new(File::open(&fifo).unwrap());
+    reader.read_line(&mut first).unwrap();
+    drop(reader);
+    assert_eq!(first, "1: x\n");
+    follows.wait().code(141);
+    cluster.muster(&["kill", &id]).run().ok();
     cluster.down();
 }
 

@@ -11,7 +11,8 @@ use muster_ninep::error::Errno;
 use muster_ninep::tree::OpenFlags;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 
 /// Print what a job has printed so far.
 #[derive(Debug, clap::Args)]
@@ -61,9 +62,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         ranks = vec![rank];
     }
     tell_what_follows(&client, &args.job)?;
-    let source = Source { context, client, job, follow: args.follow };
+    let source = Source { context: context.clone(), client, job, follow: args.follow };
     if args.label {
-        labelled(&source, &directory, file, &ranks)?;
+        labelled(source, &directory, file, &ranks)?;
         return Ok(ExitCode::SUCCESS);
     }
     let path = match args.rank {
@@ -75,8 +76,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 }
 
 /// Where output comes from.
-struct Source<'a> {
-    context: &'a Context,
+struct Source {
+    context: Context,
     client: Client,
     job: u32,
     /// All of it is wanted, until it ends.
@@ -91,7 +92,7 @@ struct Stream {
     end: u64,
 }
 
-impl Source<'_> {
+impl Source {
     /// Opens a stream where it begins.
     fn open(&self, client: Client, path: &str) -> Result<Stream> {
         let file = client.open(path, OpenFlags::default()).map_err(refused)?;
@@ -202,33 +203,38 @@ fn placed(client: &Client, name: &JobName) -> Result<Vec<u32>> {
 }
 
 /// Prints the output of each rank, a label before each line, as the lines come.
-fn labelled(source: &Source<'_>, directory: &str, file: &str, ranks: &[u32]) -> Result<()> {
+fn labelled(source: Source, directory: &str, file: &str, ranks: &[u32]) -> Result<()> {
     let width = ranks.last().map_or(1, |last| last.to_string().len());
-    let order = Mutex::new(());
+    let (source, order) = (Arc::new(source), Arc::new(Mutex::new(())));
     let one = |rank: u32| {
         let path = format!("{directory}/ranks/{rank}/{file}");
-        let label = Label { text: format!("{rank:>width$}: "), order: &order };
-        copy(source, &path, Some(&label))
+        let label = Label { text: format!("{rank:>width$}: "), order: order.clone() };
+        let source = source.clone();
+        move || copy(&source, &path, Some(&label))
     };
     if !source.follow {
         // What is there already is clearer rank by rank.
-        return ranks.iter().try_for_each(|&rank| one(rank));
+        return ranks.iter().try_for_each(|&rank| one(rank)());
     }
-    std::thread::scope(|scope| {
-        let one = &one;
-        let threads: Vec<_> = ranks.iter().map(|&rank| scope.spawn(move || one(rank))).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("it does not panic"))
-    })
+    let (tell, ends) = channel();
+    for &rank in ranks {
+        let (one, tell) = (one(rank), tell.clone());
+        // Nobody listens any more if another has failed.
+        std::thread::spawn(move || drop(tell.send(one())));
+    }
+    drop(tell);
+    // Where nobody reads what is printed, those that wait for their ranks are not waited for.
+    ends.into_iter().collect()
 }
 
 /// What to put before each line, and who prints now.
-struct Label<'a> {
+struct Label {
     text: String,
-    order: &'a Mutex<()>,
+    order: Arc<Mutex<()>>,
 }
 
 /// Prints a stream: what is there by now or, to follow it, all until it ends.
-fn copy(source: &Source<'_>, path: &str, label: Option<&Label<'_>>) -> Result<()> {
+fn copy(source: &Source, path: &str, label: Option<&Label>) -> Result<()> {
     let mut stream = source.open(source.client.clone(), path)?;
     let mut offset = 0;
     let mut line = Vec::new();
@@ -269,7 +275,7 @@ fn copy(source: &Source<'_>, path: &str, label: Option<&Label<'_>>) -> Result<()
 }
 
 /// Prints whole lines, and at the end the rest.
-fn print_lines(label: &Label<'_>, line: &mut Vec<u8>, end: bool) -> Result<()> {
+fn print_lines(label: &Label, line: &mut Vec<u8>, end: bool) -> Result<()> {
     let whole = match end {
         true => line.len(),
         false => line.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1),
