@@ -501,6 +501,35 @@ fn outputs_of_jobs_that_ended_first_make_room_on_a_full_disk_and_are_said_to_be_
     call(&["down"]).run().ok();
 }
 
+/// They are kept where outputs are, from when they come until the job runs.
+#[test]
+fn files_of_a_job_that_may_begin_again_have_the_room_of_outputs_of_jobs_that_have_ended() {
+    let cluster = Cluster::none("t0140files");
+    let Some(disk) = Disk::mount(&cluster, "size=24m,mode=700") else { return };
+    let runtime = disk.0.join("r");
+    let call =
+        |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", runtime.to_str().unwrap());
+    call(&["up", "-N", "1"]).run().ok();
+    // The first goes when another job is made, as each has some room then.
+    for bytes in ["1500000", "9000000"] {
+        call(&["run", "--detach", "head", "-c", bytes, "/dev/zero"]).run().ok();
+    }
+    for job in ["1", "2"] {
+        call(&["wait", job]).run().ok();
+    }
+    let tree = cluster.work().join("tree");
+    fs::create_dir(&tree).unwrap();
+    for file in 0..800 {
+        fs::write(tree.join(file.to_string()), [7; 4000]).unwrap();
+    }
+    let _ = fs::write(disk.0.join("filler"), vec![0; 32 << 20]);
+    let count = ["sh", "-c", "ls tree | wc -l"];
+    let args = [&["run", "--requeue", "--bcast", "tree"][..], &count].concat();
+    assert_eq!(call(&args).run().ok().out, "800\n");
+    sentence(&call(&["logs", "2"]).run().code(1), "E164");
+    call(&["down"]).run().ok();
+}
+
 /// A small disk that goes with the test; only root can mount one.
 struct Disk(PathBuf);
 

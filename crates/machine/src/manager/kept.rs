@@ -78,8 +78,11 @@ fn open(job: &Job, kind: &str, options: &OpenOptions) -> Result<File> {
 pub(super) fn create(job: &Job) -> Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true);
-    open(job, "chunks", &options)?;
-    open(job, "files", &options)
+    let Some(manager) = job.manager.upgrade() else { return gone() };
+    manager.with_room(|| {
+        open(job, "chunks", &options)?;
+        open(job, "files", &options)
+    })
 }
 
 /// Takes bytes of a chunk.

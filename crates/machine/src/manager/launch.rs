@@ -25,7 +25,7 @@ use muster_fabric::{Deadline, Error as FabricError};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -202,8 +202,8 @@ pub(super) struct Incoming {
     parser: Parser,
     check: Check,
     has_begun: bool,
-    /// Where they are kept while the job has no nodes.
-    kept: Option<File>,
+    /// Where they are kept while the job has no nodes, and how many bytes of them are there.
+    kept: Option<(File, u64)>,
 }
 
 impl Incoming {
@@ -254,7 +254,7 @@ impl Incoming {
             job.state().sending = sending;
             return Ok(());
         }
-        self.kept = Some(kept::create(job).map_err(whole)?);
+        self.kept = Some((kept::create(job).map_err(whole)?, 0));
         job.state().kept = Some(Kept::default());
         Ok(())
     }
@@ -263,10 +263,11 @@ impl Incoming {
     fn keep(&mut self, job: &Arc<Job>, bytes: &[u8]) -> Result<()> {
         let checked = self.parser.push(bytes, &mut self.check);
         checked.map_err(|error| invalid(error.to_string()))?;
-        let Some(file) = &mut self.kept else { return Err(ended(job)) };
-        if let Err(error) = file.write_all(bytes) {
-            return Err(start_failed(job, (None, kept::unkept(&error))));
-        }
+        let Some((file, length)) = &mut self.kept else { return Err(ended(job)) };
+        let Some(manager) = job.manager.upgrade() else { return gone() };
+        let write = || file.write_all_at(bytes, *length).map_err(|error| kept::unkept(&error));
+        manager.with_room(write).map_err(|error| start_failed(job, (None, error)))?;
+        *length += bytes.len() as u64;
         let mut state = job.state();
         state.files_end = self.parser.is_done();
         if let Some(kept) = &mut state.kept {
