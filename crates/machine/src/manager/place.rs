@@ -136,6 +136,14 @@ pub fn wanted(spec: &Spec) -> Result<Wanted, String> {
         ));
     }
     fits(ranks, nodes)?;
+    let most = per_node.min(ranks);
+    // Else they are spread over the nodes, which fits.
+    if most > SESSIONS_MAX && ranks.div_ceil(per_node) == nodes {
+        return Err(format!(
+            "{most} ranks asked on a node, but a node runs {SESSIONS_MAX} at most. Use \
+             --ntasks-per-node {SESSIONS_MAX}  [E111]"
+        ));
+    }
     Ok(Wanted { nodes, least, ranks, among: named, except })
 }
 
@@ -313,6 +321,13 @@ mod tests {
     }
 
     #[test]
+    fn many_more_on_each_node_than_there_are_or_than_it_gets_is_no_mistake() {
+        assert_eq!(placed(r#"{"argv":["x"],"ranks":2,"per_node":9999}"#), "n0.0 n0.1 ");
+        let spread = placed(r#"{"argv":["x"],"ranks":4000,"per_node":3500,"nodes":4}"#);
+        assert_eq!(spread.matches("n3.").count(), 1000);
+    }
+
+    #[test]
     fn each_node_has_its_own_number_of_ranks_if_so_asked() {
         let counts = |more: &str| {
             let json = format!(r#"{{"argv":["x"],"nodelist":"n[1-3]","per_node":[1,3,2]{more}}}"#);
@@ -413,6 +428,10 @@ mod tests {
             (r#"{"argv":["x"],"nodelist":"n[0-1]","per_node":[0,2]}"#, "0 ranks asked on a node"),
             (r#"{"argv":["x"],"nodelist":"n0","per_node":[9999]}"#, "9999 ranks asked on n0, but"),
             (r#"{"argv":["x"],"nodelist":"n[0-1]","per_node":[1,2],"nodes":1}"#, "are on 2 of"),
+            (
+                r#"{"argv":["x"],"ranks":4000,"per_node":3500}"#,
+                "3500 ranks asked on a node, but a node runs 3072 at most",
+            ),
             (r#"{"argv":["x"],"ranks":99999}"#, "but a node runs 3072 at most"),
         ] {
             let down = if json.contains("nodelist") { vec!["n7".to_owned()] } else { vec![] };
