@@ -566,18 +566,6 @@ impl Job {
         self.begun.set("");
     }
 
-    /// Ends the job when its time is over; it started so long after the machine was booted. What
-    /// the wall clock is set to meanwhile does not count.
-    pub(super) fn limit(self: &Arc<Job>, limit: Option<u64>, started: f64) {
-        let Some(limit) = limit else { return };
-        let left = limit as f64 / 1000.0 - (super::uptime() - started);
-        let key = self.later(Duration::from_secs_f64(left.max(0.0)), move |job| {
-            let why = format!("its time limit of {} s has passed", limit as f64 / 1000.0);
-            job.end(End::Timeout, 124, &why);
-        });
-        self.state().limit = key;
-    }
-
     /// Ends the job.
     pub(super) fn end(self: &Arc<Job>, end: End, exit: u8, why: &str) {
         let mut state = self.state();

@@ -22,6 +22,7 @@ mod job;
 mod journal;
 mod kept;
 mod launch;
+mod limit;
 mod log;
 mod mail;
 mod nodes;
