@@ -9,6 +9,7 @@ use crate::files::lane::Lane;
 use crate::keeper::remove_all;
 use rustix::fs::{Mode, OFlags, RawDir, Stat};
 use rustix::io::Errno;
+use std::collections::VecDeque;
 use std::ffi::CStr;
 use std::fs;
 use std::io::{self, Write};
@@ -39,7 +40,9 @@ pub(super) struct Directories {
     spare: Mutex<Vec<PathBuf>>,
     /// How many have been spare.
     count: AtomicU64,
-    /// Where they are emptied and removed.
+    /// Those to be emptied, and removed unless they may be kept.
+    discarded: Mutex<VecDeque<(PathBuf, bool)>>,
+    /// Where that is done.
     removals: Lane,
 }
 
@@ -72,8 +75,12 @@ impl Directories {
             }
         }
         let (fresh, spare, count) = (OnceLock::new(), Mutex::default(), AtomicU64::new(0));
-        let (place, removals) = (place.to_owned(), Lane::default());
-        Directories { place, fresh, spare, count, removals }
+        let (place, discarded, removals) = (place.to_owned(), Mutex::default(), Lane::default());
+        Directories { place, fresh, spare, count, discarded, removals }
+    }
+
+    fn discarded(&self) -> MutexGuard<'_, VecDeque<(PathBuf, bool)>> {
+        self.discarded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<PathBuf>> {
@@ -153,17 +160,26 @@ impl Directories {
 
     /// Has a directory emptied, and removed unless it may be kept and can be.
     fn discard(self: &Arc<Directories>, directory: PathBuf, may_be_kept: bool) {
+        self.discarded().push_back((directory, may_be_kept));
         let own = self.clone();
-        self.removals.run(move || {
+        // Where no thread is to be had it is done with the next one.
+        self.removals.run(move || own.clear_up());
+    }
+
+    fn clear_up(self: Arc<Directories>) {
+        while let Some((directory, may_be_kept)) = self.next_discarded() {
             let until = Instant::now() + PATIENCE;
             if may_be_kept {
                 clear(&directory);
-                if own.keep(&directory) {
-                    return;
-                }
             }
-            own.remove(directory, until);
-        });
+            if !(may_be_kept && self.keep(&directory)) {
+                self.clone().remove(directory, until);
+            }
+        }
+    }
+
+    fn next_discarded(&self) -> Option<(PathBuf, bool)> {
+        self.discarded().pop_front()
     }
 
     /// Removes a directory, or tries it again after others.
@@ -313,6 +329,21 @@ mod tests {
         fs::write(scratch.join("spare-7/old"), "x").unwrap();
         let _ = Directories::new(&scratch);
         assert!(!scratch.join("spare-7").exists());
+    }
+
+    /// It stayed until the node ended.
+    #[test]
+    fn what_no_thread_was_there_for_goes_with_the_next_one() {
+        let scratch = Scratch::new("directories-thread");
+        let directories = Arc::new(Directories::new(&scratch));
+        let (first, second) = (directories.make(1).unwrap(), directories.make(2).unwrap());
+        for directory in [&first, &second] {
+            fs::write(directory.join("file"), "x").unwrap();
+        }
+        // As it is left when none is to be had.
+        directories.discarded().push_back((first, false));
+        take_back(&directories, &second, false);
+        assert_eq!(fs::read_dir(&*scratch).unwrap().count(), 0);
     }
 
     #[test]
