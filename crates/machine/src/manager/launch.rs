@@ -250,9 +250,13 @@ impl Incoming {
         let whole = |error: Error| (None, error);
         let is_to_be_kept = queue::spec_of(job).map_err(whole)?.requeue > 0;
         if !is_to_be_kept && queue::allot(job, false).map_err(whole)? {
-            let sending = begin(job, true)?;
-            job.state().sending = sending;
-            return Ok(());
+            match begin(job, true) {
+                Err((_, error)) if gives_back(job, &error) => {}
+                sending => {
+                    job.state().sending = sending?;
+                    return Ok(());
+                }
+            }
         }
         self.kept = Some((kept::create(job).map_err(whole)?, 0));
         job.state().kept = Some(Kept::default());
@@ -430,8 +434,14 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
     }
 }
 
-/// Launches a job that has its nodes. One that loses some of them meanwhile may begin again, which
-/// is no error.
+/// Whether a job could not be placed since a node has died that it had just been given: it has
+/// given its nodes back, and nothing of it is anywhere.
+fn gives_back(job: &Arc<Job>, error: &Error) -> bool {
+    error.errno == Errno::HOSTDOWN && queue::give_back(job)
+}
+
+/// Launches a job that has its nodes. One that loses some of them meanwhile waits for others if it
+/// was not placed yet, or may begin again, which is no error.
 pub(super) fn go(job: &Arc<Job>) -> Result<()> {
     match deliver_and_execute(job) {
         Ok(None) => {
@@ -440,6 +450,9 @@ pub(super) fn go(job: &Arc<Job>) -> Result<()> {
             Ok(())
         }
         Ok(Some(pieces)) => Err(hold_on(job, pieces)),
+        Err((_, error)) if gives_back(job, &error) => {
+            queue::wait_again(job).map_err(|error| start_failed(job, (None, error)))
+        }
         Err(failed) => {
             let error = start_failed(job, failed);
             let is_again = job.state().progress.is_again();

@@ -162,6 +162,34 @@ pub(super) fn allot(job: &Arc<Job>, may_wait: bool) -> Result<bool> {
     waits.map(|()| has_nodes)
 }
 
+/// Has a job give its nodes back, one of which has died; false if it is placed on them.
+pub(super) fn give_back(job: &Arc<Job>) -> bool {
+    let Some(manager) = job.manager.upgrade() else { return false };
+    let nodes = {
+        let mut state = job.state();
+        if !state.progress.is_unplaced() {
+            return false;
+        }
+        state.stamps.allotted = None;
+        state.allotted.take()
+    };
+    // The schedule may not have heard of it, and would give it to the next job.
+    nodes.iter().flatten().for_each(|name| manager.node_changed(name));
+    manager.leaves(job.id);
+    true
+}
+
+/// Has a job that has given its nodes back wait for others, before all others of its priority.
+pub(super) fn wait_again(job: &Arc<Job>) -> Result<()> {
+    let Some(manager) = job.manager.upgrade() else { return launch::gone() };
+    if job.state().progress.phase() == Phase::New {
+        job.queued(&manager)?;
+    }
+    let spec = job.state().spec.clone();
+    spec.iter().for_each(|spec| manager.requeue(job, spec));
+    Ok(())
+}
+
 fn launch_all(jobs: Vec<Arc<Job>>) {
     for job in jobs {
         let lane = job.lane.clone();
@@ -430,6 +458,42 @@ impl Manager {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keeper::Directory;
+    use crate::memory::Memory;
+    use crate::roster::Roster;
+    use crate::scratch::Scratch;
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+
+    /// The manager sees that a node is gone before the schedule does.
+    #[test]
+    fn a_job_whose_node_has_died_before_it_was_placed_there_waits_again() {
+        let scratch = Scratch::new("queue-died");
+        std::fs::set_permissions(&*scratch, PermissionsExt::from_mode(0o700)).unwrap();
+        let place = scratch.join("default");
+        std::fs::DirBuilder::new().mode(0o700).create(&place).unwrap();
+        // There was a manager before, and one node, which does not come back.
+        for (name, text) in [("term", "1\n"), ("f1.sock", "")] {
+            std::fs::write(place.join(name), text).unwrap();
+        }
+        let directory = Directory::at(&place).unwrap();
+        let roster = Roster::of(&directory).unwrap();
+        let memory = Arc::new(Memory::lead(&directory, &roster).unwrap());
+        let manager = Manager::start(directory.path(), &roster, &memory, || ()).unwrap();
+        for was_pending in [false, true] {
+            let job = manager.new_job(None).unwrap();
+            let spec = Spec { argv: vec!["true".to_owned()], ranks: Some(1), ..Spec::default() };
+            job.state().spec = Some(spec);
+            if was_pending {
+                job.queued(&manager).unwrap();
+            }
+            job.state().gets(vec!["n0".to_owned()]);
+            launch::go(&job).unwrap();
+            assert!(job.is_pending() && job.state().allotted.is_none());
+            job.kill();
+            assert!(job.is_done());
+        }
+        memory.close();
+    }
 
     #[test]
     fn a_job_was_started_in_one_that_is_older() {
