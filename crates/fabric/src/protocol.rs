@@ -4,8 +4,9 @@
 //! them (over real connections, or over the simulated network of the `sim` crate), so the same code
 //! runs on nodes, under the simulator from one seed, and in the model checker.
 //!
-//! Messages may be lost with the connection that carried them, and only so; where a shell says
-//! otherwise (the model checker reorders and duplicates), the protocol has to hold all the same.
+//! Messages may be lost with the connection that carried them, of which the protocol is told, or
+//! while they wait for one, of which it is not: later ones may come. Where a shell says otherwise
+//! (the model checker reorders and duplicates), the protocol has to hold all the same.
 
 use std::fmt;
 use std::ops::Range;
@@ -158,6 +159,10 @@ pub trait Protocol {
     /// Something about a peer is certain: its connection has ended. What that means is the
     /// protocol's to say.
     fn lost(&mut self, now: Time, peer: NodeId);
+
+    /// Before a tick: messages to these peers, and to no others, still wait at this node, for a
+    /// connection or for room in it. To send them again would be in vain.
+    fn waits(&mut self, _peers: &mut dyn Iterator<Item = NodeId>) {}
 
     /// The moment that [`Protocol::alarm`] named has come.
     fn tick(&mut self, now: Time);

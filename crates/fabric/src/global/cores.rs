@@ -104,6 +104,10 @@ impl Protocol for Cores {
         }
     }
 
+    fn waits(&mut self, peers: &mut dyn Iterator<Item = NodeId>) {
+        self.primitives.waits(peers);
+    }
+
     fn tick(&mut self, now: Time) {
         if is_due(self.primitives.alarm(), now) {
             self.primitives.tick(now);

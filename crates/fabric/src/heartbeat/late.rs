@@ -38,9 +38,11 @@ impl Children {
         gone
     }
 
-    /// No child can be expected to have reported anything before this strobe.
-    pub fn excuse(&mut self, sequence: u64) {
-        self.children.values_mut().for_each(|child| child.since = sequence);
+    /// A strobe was held up on its way here: each child may report one later than it could have.
+    pub fn excuse(&mut self) {
+        for child in self.children.values_mut() {
+            child.since = child.since.max(child.report.sequence) + 1;
+        }
     }
 
     /// Those who can be reached.

@@ -205,6 +205,20 @@ impl Flights {
         self.done
     }
 
+    /// The parent may not know of more than it says that it does.
+    pub fn report_again(&mut self) {
+        self.reported = self.reported.min(self.stable);
+    }
+
+    /// Whether it is decided, and sent to a child, what that has not said that it has done.
+    pub fn awaits(&self, child: usize) -> bool {
+        let first = self.flights.partition_point(|flight| flight.seq <= self.done);
+        self.flights.range(first..).any(|flight| {
+            let is_sent = flight.outcome().is_some() && flight.waiting != UNSENT;
+            is_sent && flight.waiting & 1 << child != 0
+        })
+    }
+
     /// Whether the parent does not know how far all is done.
     pub fn has_unreported(&self) -> bool {
         self.reported < self.done

@@ -4,10 +4,12 @@
 //! back says what it expects next. What is not acknowledged is kept and sent again when two beats
 //! have passed without progress, then after twice as many, and so on: on a slow way it may not be
 //! lost but wait, and to send it again makes all that comes after it wait longer. The next such
-//! wait begins with twice the time that the last acknowledgement took. So what is above sees
-//! neither loss nor reordering nor duplicates, and there is no room for an answer that nobody
-//! waits for: a message that cannot be taken yet (no room, no lease) is left as if it had been
-//! lost.
+//! wait begins with twice the time that the last acknowledgement took. What still waits at this
+//! node to be sent is not sent again at all ([`Protocol::waits`]). So what is above sees neither
+//! loss nor reordering nor duplicates, and there is no room for an answer that nobody waits for: a
+//! message that cannot be taken yet (no room, no lease) is left as if it had been lost.
+//!
+//! [`Protocol::waits`]: crate::protocol::Protocol::waits
 
 use super::message::Carried;
 use std::collections::VecDeque;
@@ -15,8 +17,7 @@ use std::collections::VecDeque;
 /// Beats without progress after which all is sent again for the first time.
 const PATIENCE: u8 = 2;
 
-/// The same after many times in vain: a way that takes 1 MiB in this time is not called slow, and
-/// who had no lease waits no longer when it has one.
+/// The same after many times in vain: who had no lease waits no longer when it has one.
 const PATIENCE_MAX: u8 = 8;
 
 /// What one end knows.
@@ -26,10 +27,15 @@ pub struct Link {
     next: u64,
     /// Sent, not acknowledged.
     kept: VecDeque<Carried>,
-    /// Beats since the other side last acknowledged something, while something is kept.
+    /// Beats since the other side last acknowledged something, while something is kept; no more
+    /// than make a difference.
     age: u8,
-    /// The age at which all is sent again; less than [`PATIENCE`] means that.
+    /// Beats since something was acknowledged or all was sent again, and after how many it is;
+    /// less than [`PATIENCE`] means that.
+    waited: u8,
     patience: u8,
+    /// Beats since the other side was heard of, while it has something to tell.
+    silent: u8,
     /// The number expected from the other side.
     expected: u64,
     /// The other side has not been told what is expected.
@@ -53,13 +59,15 @@ impl Link {
     /// The other side expects this number next. False when that cannot be.
     #[must_use]
     pub fn acknowledged(&mut self, expected: u64) -> bool {
+        self.silent = 0;
         let known = self.next - self.kept.len() as u64;
         if expected > self.next {
             return false;
         }
         if known < expected {
             self.kept.drain(..(expected - known) as usize);
-            (self.patience, self.age) = ((2 * self.age).min(PATIENCE_MAX), 0);
+            self.patience = (2 * self.age).min(PATIENCE_MAX);
+            (self.age, self.waited) = (0, 0);
         }
         true
     }
@@ -79,17 +87,30 @@ impl Link {
 
     /// A beat has passed: the messages that are to be sent again, with the first one's number.
     pub fn beat(&mut self) -> (u64, Vec<Carried>) {
-        self.age = if self.kept.is_empty() { 0 } else { self.age + 1 };
         let mut kept = vec![];
-        let due = self.patience.max(PATIENCE);
-        if self.age >= due {
+        if self.kept.is_empty() {
+            (self.age, self.waited) = (0, 0);
+        } else {
+            self.age = (self.age + 1).min(PATIENCE_MAX / 2);
+            self.waited += 1;
+        }
+        let patience = self.patience.max(PATIENCE);
+        if self.waited >= patience {
             kept.extend(self.kept.iter().cloned());
-            self.patience = (2 * due).min(PATIENCE_MAX);
-            if due == PATIENCE_MAX {
-                self.age = 0;
-            }
+            (self.patience, self.waited) = ((2 * patience).min(PATIENCE_MAX), 0);
         }
         (self.next - self.kept.len() as u64, kept)
+    }
+
+    /// A beat has passed; whether the other side, which has or has not something to tell that is
+    /// no message, is to be asked for it: what it has told may have been lost.
+    pub fn is_silent(&mut self, has_to_tell: bool) -> bool {
+        self.silent = if has_to_tell { self.silent + 1 } else { 0 };
+        let is_silent = self.silent > PATIENCE;
+        if is_silent {
+            self.silent = 0;
+        }
+        is_silent
     }
 
     /// How many the other side has not said that it has.
@@ -141,22 +162,29 @@ mod tests {
         let mut link = posted(3);
         let each: Vec<usize> = (0..32).map(|_| link.beat().1.len()).collect();
         let at: Vec<usize> = (0..32).filter(|beat| each[*beat] == 3).map(|beat| beat + 1).collect();
-        assert_eq!(at, [2, 4, 8, 16, 24, 32]);
-        assert!(link.acknowledged(1));
+        assert_eq!(at, [2, 6, 14, 22, 30]);
         assert!(link.acknowledged(3));
         link.post(Carried::Staged(0, true));
-        assert_eq!([link.beat().1.len(), link.beat().1.len()], [0, 1], "as soon as at first");
+        let each: Vec<usize> = (0..8).map(|_| link.beat().1.len()).collect();
+        assert_eq!(each, [0, 0, 0, 0, 0, 0, 0, 1], "the way has become slow");
+        assert!(link.acknowledged(4));
+        link.post(Carried::Staged(0, true));
+        assert_eq!(link.beat().1, []);
+        assert!(link.acknowledged(5));
+        link.post(Carried::Staged(0, true));
+        assert_eq!([link.beat().1.len(), link.beat().1.len()], [0, 1], "and is no more");
     }
 
     #[test]
     fn a_way_that_takes_one_message_in_a_second_is_not_filled_with_what_is_on_it() {
         // Sixteen bodies of 1 MiB, four beats each.
         let mut link = posted(16);
-        assert_eq!(
-            sent(&mut link, 4 * 15, |beat| u64::from(beat / 4)),
-            16,
-            "once, until it is known"
-        );
+        let expected = |beat| u64::from(beat / 4);
+        assert_eq!(sent(&mut link, 4 * 15, expected), 16, "once, until that is known");
+        // Ten beats each: once for each that is acknowledged.
+        let mut link = posted(16);
+        let expected = |beat| u64::from(beat / 10);
+        assert!(sent(&mut link, 10 * 15, expected) <= 16 + 16 * 17 / 2);
     }
 
     #[test]

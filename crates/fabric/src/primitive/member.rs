@@ -180,6 +180,8 @@ pub struct Core {
     pub(super) children: Vec<Link>,
     pub(super) asking: Link,
     pub(super) telling: Telling,
+    /// To whom there are messages that have not left this node.
+    pub(super) waiting: Vec<NodeId>,
     pub(super) lease: Lease,
     pub(super) memory: Memory,
     pub(super) flights: Flights,
@@ -228,6 +230,7 @@ impl Core {
             children: vec![],
             asking: Link::default(),
             telling: Telling::default(),
+            waiting: Vec::new(),
             lease: Lease::new(now),
             memory: Memory::new(config.variables, config.events),
             flights: Flights::default(),
@@ -436,7 +439,12 @@ impl Core {
             return Ok(());
         }
         match self.place.parent == Some(from) {
-            true => self.hear_parent(from, expected, done),
+            true => {
+                self.hear_parent(from, expected, done)?;
+                // What it was told may not have come to it.
+                self.flights.report_again();
+                Ok(())
+            }
             false => self.hear_child(from, expected, done).map(|_| ()),
         }
     }
@@ -453,7 +461,9 @@ impl Core {
 
     /// Sends again what was not acknowledged in time, and says what was owed.
     fn beat_links(&mut self) {
-        let (first, kept) = self.parent.beat();
+        let waits = |to: &NodeId| self.waiting.contains(to);
+        let parent = self.place.parent.filter(|to| !waits(to));
+        let (first, kept) = parent.map(|_| self.parent.beat()).unwrap_or_default();
         for (number, carried) in (first..).zip(kept) {
             self.send_parent(number, carried);
         }
@@ -461,22 +471,33 @@ impl Core {
             self.flush_parent();
         }
         for child in 0..self.children.len() {
-            let (first, kept) = self.children[child].beat();
-            for (number, carried) in (first..).zip(kept) {
-                self.send_child(child, number, carried);
-            }
-            if self.children[child].owes() {
-                let expected = self.children[child].acknowledge();
-                let (epoch, done) = (self.epoch, self.flights.stable);
-                let to = self.place.children[child].node;
-                self.send(to, &Message::Flush { epoch, expected, done });
-            }
+            self.beat_child(child);
         }
-        let (first, kept) = self.asking.beat();
+        let is_asking = !self.waiting.contains(&self.config.master);
+        let (first, kept) = if is_asking { self.asking.beat() } else { (0, vec![]) };
         for (number, carried) in (first..).zip(kept) {
             self.send_ask(number, carried);
         }
         self.beat_telling();
+    }
+
+    fn beat_child(&mut self, child: usize) {
+        let to = self.place.children[child].node;
+        if self.waiting.contains(&to) {
+            return;
+        }
+        let (first, kept) = self.children[child].beat();
+        for (number, carried) in (first..).zip(kept) {
+            self.send_child(child, number, carried);
+        }
+        let link = &mut self.children[child];
+        // How far a child has come is said in passing, and what only it can say.
+        let is_due = link.flying() == 0 && self.flights.awaits(child);
+        if link.is_silent(is_due) || link.owes() {
+            let expected = link.acknowledge();
+            let (epoch, done) = (self.epoch, self.flights.stable);
+            self.send(to, &Message::Flush { epoch, expected, done });
+        }
     }
 
     pub(super) fn flush_parent(&mut self) {
@@ -534,6 +555,11 @@ impl Protocol for Core {
         if self.config.end_is_death && self.is_master() {
             self.request(now, Request::Evidence { node: peer });
         }
+    }
+
+    fn waits(&mut self, peers: &mut dyn Iterator<Item = NodeId>) {
+        self.waiting.clear();
+        self.waiting.extend(peers);
     }
 
     fn tick(&mut self, now: Time) {

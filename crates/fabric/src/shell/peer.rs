@@ -90,7 +90,8 @@ impl Peer {
         self.waiting() <= QUEUE_MAX && self.bytes <= QUEUE_BYTES_MAX
     }
 
-    fn waiting(&self) -> usize {
+    /// How many messages have not left.
+    pub fn waiting(&self) -> usize {
         self.urgent.len() + self.queue.len()
     }
 

@@ -125,6 +125,8 @@ where
     fn keep_time(&mut self) -> Time {
         let now = self.clock.now();
         if self.protocol.alarm().is_some_and(|alarm| alarm <= now) {
+            let waits = self.peers.values().filter(|peer| peer.waiting() > 0);
+            self.protocol.waits(&mut waits.map(|peer| peer.node));
             self.protocol.tick(now);
         }
         now

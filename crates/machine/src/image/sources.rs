@@ -191,10 +191,15 @@ impl Inner {
         self.swarm.is_untold() || self.clients.iter().any(lacks)
     }
 
-    /// The caster ends where nobody has listened for long.
+    /// The caster ends where nobody has listened for long, and its key with it: the next one counts
+    /// its datagrams from the beginning, and no number may be sealed twice with one key.
     fn rest(&mut self) -> Step {
         self.is_casting = self.swarm.listeners() > 0;
-        if self.is_casting { Step::Wait } else { Step::End }
+        if self.is_casting {
+            return Step::Wait;
+        }
+        self.group = None;
+        Step::End
     }
 
     /// Answers reads for which there is something.
