@@ -58,6 +58,8 @@ pub(super) struct State {
     pub(super) is_restored: bool,
     /// What ranks have said while the job was being started.
     pub(super) early: Vec<Heard>,
+    /// All its nodes count all of its files: what says otherwise was sent before that.
+    pub(super) has_files: bool,
     /// All that is left is to be killed, also what is found later.
     pub(super) killing: bool,
     /// The nodes that the schedule gave it.
@@ -193,6 +195,7 @@ impl State {
             claimed: Vec::new(),
             is_restored: false,
             early: Vec::new(),
+            has_files: false,
             killing: false,
             allotted: None,
             kept: None,

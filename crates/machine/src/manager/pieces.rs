@@ -459,8 +459,12 @@ impl Pieces {
             }
             match self.memory.is_at_least(&self.to, question, Deadline::after(ANSWER)) {
                 Ok(false) | Err(FabricError::WouldBlock | FabricError::Deadline { .. }) => {}
+                Ok(true) => {
+                    job.state().has_files = true;
+                    break;
+                }
                 // Who has died is lost to a job that runs.
-                Ok(true) | Err(_) => break,
+                Err(_) => break,
             }
             if Instant::now() > until {
                 return Err((None, not_unpacked()));
@@ -521,6 +525,7 @@ impl Pieces {
         self.land(0)?;
         let all = self.flow.with_chunks(self.told.chunks.len());
         if self.await_count(job, (&self.to, all), lacks)? {
+            job.state().has_files = true;
             return Ok(Vec::new());
         }
         for (node, chunks) in take_lacks(job) {

@@ -94,7 +94,8 @@ impl Job {
             if state.progress.phase() == Phase::Starting && !is_awaited {
                 state.early.push(heard);
             } else if matches!(heard.what, What::Lacks { .. }) {
-                lacking.push(rank);
+                // A count overtakes what was said before it: of a round before the last, say.
+                lacking.extend(Some(rank).filter(|_| !state.has_files));
             } else if state.instances.get(rank) == Some(&heard.instance) && state.claim(rank) {
                 // Not of a session before this one, nor twice, nor of one that is followed by now.
                 news.push(heard);

@@ -90,6 +90,8 @@ pub(super) struct Job {
     is_trusting: bool,
     /// They have said that it runs.
     pub runs: bool,
+    /// All nodes count all of its files: what says otherwise was sent before that.
+    pub has_files: bool,
     /// Nothing of it is left anywhere.
     pub is_over: bool,
     flow: Flow,
@@ -140,6 +142,7 @@ impl Job {
             is_executing: false,
             is_trusting: false,
             runs: false,
+            has_files: false,
             is_over: false,
             flow: Flow::new(shipment),
             bundle: Bundle::default(),
@@ -379,6 +382,7 @@ impl Job {
 
     fn gather(&mut self, manager: &mut Manager) -> Result<(), Failed> {
         let is_reached = std::mem::take(&mut self.is_reached);
+        self.has_files |= is_reached;
         if std::mem::take(&mut self.is_trusting) {
             self.runs = is_reached || !self.is_lacking();
             if self.runs {

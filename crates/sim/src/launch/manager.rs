@@ -413,10 +413,12 @@ impl Manager {
         }
         if matches!(said.what, What::Lacks { .. }) {
             // Nobody gives it any more.
-            let why = "its node has dropped parts of the job's files  [E205]";
-            return self.progressed(id, hands, |job| match job.progress.is_closed(rank) {
-                true => Vec::new(),
-                false => job.progress.rank_failed(rank, 125, why),
+            return self.progressed(id, hands, |job| match job.progress.ranks().get(rank) {
+                Some(one) if !job.has_files && !job.progress.is_closed(rank) => {
+                    let why = format!("{} has dropped parts of the job's files  [E205]", one.node);
+                    job.progress.rank_failed(rank, 125, &why)
+                }
+                _ => Vec::new(),
             });
         }
         if job.instances.get(rank) != Some(&instance) || !job.claim(rank) {
