@@ -16,7 +16,8 @@ pub enum Fault {
     Pause(NodeId, u64),
     /// A node's processor takes so many times as long, for so long.
     Slow(NodeId, u64, u64),
-    /// A connection ends, though both nodes live.
+    /// A connection of the first node ends, though both nodes live: the one with the second if they
+    /// have one.
     Reset(NodeId, NodeId),
     /// Nothing gets through between these nodes and all others, for so long.
     Cut(Vec<NodeId>, u64),
@@ -49,7 +50,7 @@ impl fmt::Display for Fault {
             Fault::Slow(node, times, time) => {
                 write!(f, "slow {node} {times} times for {}", Micros(*time))
             }
-            Fault::Reset(a, b) => write!(f, "reset {a} to {b}"),
+            Fault::Reset(a, b) => write!(f, "reset {a} to {b}, or one of its other connections"),
             Fault::Cut(nodes, time) => {
                 let nodes: Vec<_> = nodes.iter().map(|node| node.0.to_string()).collect();
                 write!(f, "cut nodes {} off for {}", nodes.join(","), Micros(*time))

@@ -52,29 +52,28 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
     /// A message has come to a cut: it waits there, and its connection does not for ever.
     pub(super) fn hold(&mut self, flight: u32) {
         let number = self.flights.get(flight).link;
-        if self.links.hold(number, flight) {
+        if let Some(hold) = self.links.hold(number, flight) {
             let (first, last) = self.network.patience;
             let time = self.now + self.random.between(first, last);
-            self.calendar.add(time, Event::Expire(number));
+            self.calendar.add(time, Event::Expire { link: number, hold });
         }
     }
 
-    pub(super) fn expire(&mut self, number: u32) {
-        let held = self.links.release(number);
-        if held.is_empty() {
+    pub(super) fn expire(&mut self, number: u32, hold: u32) {
+        if !self.links.holds(number, hold) {
             return;
         }
-        for flight in held {
+        for flight in self.links.release(number) {
             self.flights.take(flight);
         }
         self.links[number].void();
         self.both_learn(number);
     }
 
-    /// Both ends of a link, as far as they have a connection, will learn that it has ended.
+    /// Both ends of a link will learn that its last connection has ended.
     fn both_learn(&mut self, number: u32) {
         for end in 0..2 {
-            if let Some(epoch) = self.links[number].open(end) {
+            if let Some(epoch) = self.links[number].untold(end) {
                 let time = self.random.between(self.network.evidence.0, self.network.evidence.1);
                 self.calendar
                     .add(self.now + time, Event::Lost { link: number, end: end as u8, epoch });
@@ -85,14 +84,17 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
     pub(super) fn strike(&mut self, at: u32) {
         self.tell(Kind::Fault, at, 0, &[]);
         let now = self.now;
+        // What is to happen to a dead node, or to a connection of one that has none, does not.
+        let mut happens = true;
         let mends = match self.schedule[at as usize].1.clone() {
             Fault::Kill(node, back) => {
-                self.kill(node.0);
+                happens = self.kill(node.0);
                 back
             }
             Fault::Pause(node, time) => {
                 let node = &mut self.nodes[node.0 as usize];
-                if node.core.is_some() {
+                happens = node.core.is_some();
+                if happens {
                     node.paused = node.paused.max(now + time);
                 }
                 Some(time)
@@ -102,13 +104,7 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
                 Some(time)
             }
             Fault::Reset(a, b) => {
-                let (number, _, new) = self.links.between(a.0, b.0);
-                if new {
-                    self.nodes[a.0 as usize].links.push(number);
-                    self.nodes[b.0 as usize].links.push(number);
-                }
-                self.links[number].sever();
-                self.both_learn(number);
+                happens = self.reset(a.0, b.0);
                 None
             }
             Fault::Cut(nodes, time) => {
@@ -126,9 +122,31 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
                 Some(time)
             }
         };
+        self.struck += u64::from(happens);
         if let Some(time) = mends {
             self.calendar.add(now + time, Event::Mend(at));
         }
+    }
+
+    /// Ends a connection of two living nodes: that of `a` with `b`, or if they have none, one of
+    /// those that `a` has. False if it has none: nodes talk along their trees, and two of 64 that
+    /// are drawn hardly ever do.
+    fn reset(&mut self, a: u32, b: u32) -> bool {
+        let is_open = |link: &u32| {
+            let lives = |node: u32| self.nodes[node as usize].core.is_some();
+            let of = &self.links[*link];
+            self.links.ends(*link).into_iter().all(lives)
+                && (0..2).any(|end| of.open(end).is_some())
+        };
+        let links = &self.nodes[a as usize].links;
+        let open: Vec<u32> = links.iter().copied().filter(is_open).collect();
+        let meant = open.iter().copied().find(|link| self.links.ends(*link).contains(&b));
+        let any = || Some(open[(b as usize).checked_rem(open.len())?]);
+        let Some(number) = meant.or_else(any) else { return false };
+        self.user.reset(self.now, self.links.ends(number).map(NodeId));
+        self.links[number].sever();
+        self.both_learn(number);
+        true
     }
 
     pub(super) fn mend(&mut self, at: u32) {
@@ -143,11 +161,12 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         }
     }
 
-    fn kill(&mut self, number: u32) {
+    /// Ends a node's life; false if it has none.
+    fn kill(&mut self, number: u32) -> bool {
         let at = self.moment(number, self.now);
         let node = &mut self.nodes[number as usize];
         if node.core.take().is_none() {
-            return;
+            return false;
         }
         (node.alarm, node.armed, node.paused) = (NEVER, NEVER, 0);
         let waiting = std::mem::take(&mut node.waiting);
@@ -160,10 +179,11 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             let link = self.nodes[number as usize].links[at];
             let end = usize::from(self.links.ends(link)[0] == number);
             self.links[link].sever();
-            if let Some(epoch) = self.links[link].open(end) {
+            if let Some(epoch) = self.links[link].untold(end) {
                 self.learn_soon(link, end, epoch);
             }
         }
+        true
     }
 
     fn revive(&mut self, number: u32) {
@@ -196,7 +216,7 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             Event::Tick(node) => self.tick(node),
             Event::Ask(asked) => self.asked(asked),
             Event::Lost { link, end, epoch } => self.lost(link, end, epoch),
-            Event::Expire(_) | Event::Fault(_) | Event::Mend(_) => {
+            Event::Expire { .. } | Event::Fault(_) | Event::Mend(_) => {
                 unreachable!("nodes do not wait with it")
             }
         }
@@ -207,9 +227,13 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         for node in nodes {
             self.nodes[node.0 as usize].islands &= !bit;
         }
-        for flight in self.links.release_all() {
-            // Another cut may hold it up again.
-            self.arrive(flight);
+        // What another cut holds up has waited since then, and goes on waiting.
+        let held: Vec<u32> = self.links.held().collect();
+        for link in held {
+            let [a, b] = self.links.ends(link);
+            if !self.is_cut(a, b) {
+                self.links.release(link).into_iter().for_each(|flight| self.deliver(flight));
+            }
         }
     }
 }

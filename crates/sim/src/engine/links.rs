@@ -85,6 +85,12 @@ impl Link {
         Some(self.known[end]).filter(|known| *known > self.ended[end])
     }
 
+    /// The last connection, if an end does not know that it has ended. It may not even know of it:
+    /// what opens it here may be on its way.
+    pub fn untold(&self, end: usize) -> Option<Epoch> {
+        Some(self.epoch).filter(|epoch| *epoch > self.ended[end])
+    }
+
     /// Ends what is open, unknown to both.
     pub fn sever(&mut self) {
         self.broken = self.epoch;
@@ -96,9 +102,9 @@ impl Link {
         self.void = self.epoch;
     }
 
-    /// An end learns that a connection has ended: true if that is new to it.
+    /// An end learns that a connection and those before it have ended: true if it had one of them.
     pub fn learn(&mut self, end: usize, epoch: Epoch) -> bool {
-        let new = epoch > self.ended[end] && epoch == self.known[end];
+        let new = self.open(end).is_some_and(|open| open <= epoch);
         self.ended[end] = self.ended[end].max(epoch);
         self.broken = self.broken.max(epoch);
         new
@@ -137,8 +143,11 @@ pub struct Links {
     by_ends: HashMap<u64, u32, BuildHasherDefault<Mix>>,
     links: Vec<Link>,
     ends: Vec<[u32; 2]>,
-    /// What waits for a cut to heal, by links and in the order of its coming: numbers of flights.
-    held: BTreeMap<u32, Vec<u32>>,
+    /// What waits for a cut to heal, by links and in the order of its coming: which hold it is, and
+    /// numbers of flights.
+    held: BTreeMap<u32, (u32, Vec<u32>)>,
+    /// How many holds there were.
+    holds: u32,
 }
 
 impl Links {
@@ -161,21 +170,31 @@ impl Links {
         self.ends[link as usize]
     }
 
-    /// Holds a message back; true if it is the first of its link.
-    pub fn hold(&mut self, link: u32, flight: u32) -> bool {
-        let held = self.held.entry(link).or_default();
+    /// Holds a message back; the number of the hold if this is its first.
+    pub fn hold(&mut self, link: u32, flight: u32) -> Option<u32> {
+        let (hold, held) = self.held.entry(link).or_default();
         held.push(flight);
-        held.len() == 1
+        if held.len() > 1 {
+            return None;
+        }
+        self.holds += 1;
+        *hold = self.holds;
+        Some(*hold)
+    }
+
+    /// Whether a hold of a link goes on.
+    pub fn holds(&self, link: u32, hold: u32) -> bool {
+        self.held.get(&link).is_some_and(|(of, _)| *of == hold)
+    }
+
+    /// The links on which something is held back.
+    pub fn held(&self) -> impl Iterator<Item = u32> {
+        self.held.keys().copied()
     }
 
     /// What is held back on a link, and no longer is.
     pub fn release(&mut self, link: u32) -> Vec<u32> {
-        self.held.remove(&link).unwrap_or_default()
-    }
-
-    /// What is held back on all links, and no longer is.
-    pub fn release_all(&mut self) -> impl Iterator<Item = u32> + use<> {
-        std::mem::take(&mut self.held).into_values().flatten()
+        self.held.remove(&link).unwrap_or_default().1
     }
 
     /// How many there are.
@@ -231,6 +250,26 @@ mod tests {
         link.forget(a);
         assert_eq!(link.arrive(a, second), Arrival::Void, "that was another life");
         assert_eq!(links.between(3, 7), (number, b, false));
+    }
+
+    #[test]
+    fn the_end_of_a_connection_may_come_before_what_opens_it() {
+        let mut links = Links::default();
+        let (number, a, _) = links.between(0, 1);
+        let (b, link) = (Link::other(a), &mut links[number]);
+        let first = link.send(a);
+        link.sever();
+        assert_eq!((link.open(b), link.untold(b)), (None, Some(first)));
+        assert!(!link.learn(b, first) && link.learn(a, first));
+        assert_eq!(link.arrive(b, first), Arrival::Void, "nobody would tell it the end again");
+        assert_eq!([a, b].map(|end| link.untold(end)), [None, None]);
+        // It has the one before.
+        let second = link.send(b);
+        assert_eq!(link.arrive(a, second), Arrival::First);
+        link.sever();
+        assert!(link.learn(a, second));
+        let third = link.send(a);
+        assert!(link.learn(b, third), "it had the second");
     }
 
     #[test]

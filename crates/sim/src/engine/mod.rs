@@ -53,8 +53,8 @@ enum Event {
     Ask(u32),
     /// An end of a link learns that a connection has ended.
     Lost { link: u32, end: u8, epoch: Epoch },
-    /// Nothing has got through on a connection for long.
-    Expire(u32),
+    /// Nothing has got through on a connection for long: since that hold.
+    Expire { link: u32, hold: u32 },
     /// A fault of the schedule.
     Fault(u32),
     /// A fault of the schedule is over.
@@ -117,6 +117,8 @@ pub struct Engine<P: Protocol, U> {
     asked: Slab<(NodeId, P::Request)>,
     agenda: Agenda<P::Request>,
     schedule: Schedule,
+    /// How many faults of it have struck something.
+    struck: u64,
     /// The cuts of now, a bit for each.
     cuts: u64,
     /// What the spikes of now add to a latency.
@@ -160,6 +162,7 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             asked: Slab::default(),
             agenda: Agenda::default(),
             schedule: Vec::new(),
+            struck: 0,
             cuts: 0,
             spike: 0,
             random: Random::new(seed).branch(2),
@@ -195,6 +198,11 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
     /// How many events there were.
     pub fn events(&self) -> u64 {
         self.events
+    }
+
+    /// How many faults have struck something.
+    pub fn struck(&self) -> u64 {
+        self.struck
     }
 
     /// A number that covers all events.
@@ -250,7 +258,7 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             Event::Tick(node) => self.tick(node),
             Event::Ask(asked) => self.asked(asked),
             Event::Lost { link, end, epoch } => self.lost(link, end, epoch),
-            Event::Expire(link) => self.expire(link),
+            Event::Expire { link, hold } => self.expire(link, hold),
             Event::Fault(at) => self.strike(at),
             Event::Mend(at) => self.mend(at),
         }

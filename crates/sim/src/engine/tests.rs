@@ -299,6 +299,34 @@ fn a_pause_and_a_short_cut_lose_nothing_and_a_long_cut_ends_the_connection() {
     assert_eq!([numbers(&engine, 0, 0).1, numbers(&engine, 1, 0).1], [1, 1]);
 }
 
+#[test]
+fn each_cut_has_a_patience_of_its_own() {
+    let network = Network { patience: (20 * MILLI, 20 * MILLI), ..Network::calm(Costs::FAST) };
+    let cut =
+        |from: u64, node, time: u64| (from * MILLI, Fault::Cut(vec![NodeId(node)], time * MILLI));
+    // The first is over when its time is, and the second goes on.
+    let two = counters(4, &[cut(10, 0, 5), cut(16, 0, 19)], network.clone());
+    assert_eq!([numbers(&two, 0, 0).1, numbers(&two, 1, 0).1], [0, 0]);
+    // The end of another cut gives no time.
+    let one = counters(4, &[cut(10, 0, 22), cut(15, 2, 10)], network);
+    assert!(numbers(&one, 0, 0).1 > 0 && numbers(&one, 2, 0).1 == 0);
+}
+
+#[test]
+fn a_reset_ends_a_connection_that_is_there() {
+    let lost = |faults: &[(u64, Fault)]| {
+        let engine = counters(5, faults, Network::rough(Costs::FAST));
+        ([0, 1, 2, 3].map(|node| numbers(&engine, node, 0).1), engine.struck())
+    };
+    let reset = |a, b| (10 * MILLI, Fault::Reset(NodeId(a), NodeId(b)));
+    assert_eq!(lost(&[reset(0, 1)]), ([1, 1, 0, 0], 1));
+    // They have never talked: the one that it has.
+    assert_eq!(lost(&[reset(3, 0)]), ([0, 0, 1, 1], 1));
+    // The dead have none.
+    let kill = (5 * MILLI, Fault::Kill(NodeId(0), None));
+    assert_eq!(lost(&[kill, reset(0, 1)]).1, 1);
+}
+
 /// What a node hears of some 10,000 messages over connections that keep no promise.
 fn heard(network: Network) -> Vec<Heard> {
     let engine = counters(4, &[], network);

@@ -25,6 +25,11 @@ pub trait User<P: Protocol> {
         let _ = at;
     }
 
+    /// The connection of two living nodes is made to end.
+    fn reset(&mut self, now: u64, ends: [NodeId; 2]) {
+        let _ = (now, ends);
+    }
+
     /// A node sends a message.
     fn sent(&mut self, from: NodeId, message: &Outgoing) {
         let _ = (from, message);

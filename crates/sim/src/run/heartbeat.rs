@@ -92,8 +92,7 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     // Longer than a message is ever late.
     engine.run(engine.now() + LAST, failed);
     let failure = engine.user.failure.take().or_else(|| settled(&engine, reached).err());
-    let (digest, events) = (engine.digest(), engine.events());
-    Outcome { digest, events, failure, trace: engine.trace() }
+    Outcome::of(&engine, failure)
 }
 
 /// Plans what the manager's user asks for.
@@ -177,6 +176,8 @@ struct Manager {
     /// When strobes are asked for before their time, the next one last.
     early: Vec<u64>,
     faults: Schedule,
+    /// Whose connection was made to end.
+    reset: BTreeSet<NodeId>,
     /// Who is to be named, from when on and until when: it dies or stands still, and all else is
     /// well.
     unnamed: Vec<(NodeId, u64, u64)>,
@@ -201,6 +202,7 @@ impl Manager {
             micro: BTreeMap::new(),
             parts: 0,
             faults: faults.clone(),
+            reset: BTreeSet::new(),
             early: Vec::new(),
             unnamed: Vec::new(),
             failure: None,
@@ -243,13 +245,14 @@ impl Manager {
         self.faults.iter().any(|(time, fault)| {
             let may_end = match fault {
                 Fault::Kill(one, _) => *one == node,
-                Fault::Reset(one, other) => [*one, *other].contains(&node),
                 // Those between it and the master are among those cut off, or it is.
                 Fault::Cut(..) => true,
+                // Which connection that is, the run says.
+                Fault::Reset(..) => false,
                 Fault::Pause(..) | Fault::Slow(..) | Fault::Spike(..) => false,
             };
             *time <= now && may_end
-        })
+        }) || self.reset.contains(&node)
     }
 
     /// Whether no fault has struck since everything was well.
@@ -264,6 +267,7 @@ impl Manager {
         let Some(struck) = &mut self.struck else { return };
         if at.node == MASTER {
             struck.insert(sequence, at.now);
+            return;
         }
         let Some(struck) = struck.get(&sequence).filter(|_| is_well) else { return };
         let (_, asked, _) = self.rhythm.unwrap_or((0, self.config.period, 0));
@@ -390,6 +394,10 @@ impl User<Heartbeat> for Manager {
 
     fn end(&mut self, at: Moment) {
         self.alive.remove(&at.node);
+    }
+
+    fn reset(&mut self, _now: u64, ends: [NodeId; 2]) {
+        self.reset.extend(ends);
     }
 
     fn notice(&mut self, at: Moment, notice: Notice, agenda: &mut Agenda<Request>) {

@@ -74,8 +74,7 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     engine.run(mends.max(END) + SETTLES, failed);
     let failure = engine.user.failure.take();
     let failure = failure.or_else(|| settled(&engine).err());
-    let (digest, events) = (engine.digest(), engine.events());
-    Outcome { digest, events, failure, trace: engine.trace() }
+    Outcome::of(&engine, failure)
 }
 
 /// What holds long after the last fault.
@@ -103,27 +102,30 @@ fn settled(engine: &Engine<Daemon, Clients>) -> Result<(), String> {
 struct Clients {
     draw: Random,
     makers: Makers,
-    /// Something goes wrong in this run.
-    has_faults: bool,
+    /// Nodes of this run may be flawed: in most seeds, with faults or without.
+    may_be_flawed: bool,
     faults: Schedule,
+    /// Which connections were made to end.
+    resets: Vec<[NodeId; 2]>,
     ended: BTreeMap<u32, Ended>,
     /// Programs that run, by attempts.
     running: BTreeSet<(NodeId, u32, usize)>,
     /// How often a rank's program has begun in an attempt, and how those ended that have.
     begun: BTreeMap<(u32, usize), u32>,
     statuses: BTreeMap<(u32, usize), i32>,
-    /// Nodes at which a chunk is corrupt, or that have no room.
+    /// Nodes at which a chunk is corrupt, that have no room, or that drop what they had.
     flawed: BTreeSet<NodeId>,
     failure: Option<String>,
 }
 
 impl Clients {
-    fn new(draw: Random, faults: &Schedule) -> Clients {
+    fn new(mut draw: Random, faults: &Schedule) -> Clients {
         Clients {
-            draw,
             makers: Makers::new(NODES, PRICES),
-            has_faults: !faults.is_empty(),
+            may_be_flawed: draw.below(4) > 0,
+            draw,
             faults: faults.clone(),
+            resets: Vec::new(),
             ended: BTreeMap::new(),
             running: BTreeSet::new(),
             begun: BTreeMap::new(),
@@ -173,6 +175,23 @@ impl Clients {
         }
     }
 
+    /// Whether a fault has struck by now.
+    fn has_struck(&self, now: u64) -> bool {
+        self.faults.iter().any(|(time, _)| *time <= now)
+    }
+
+    /// Whether files that are not there have a reason not to be: who is named has a flaw, or may
+    /// have missed something. Where nobody is named, something has struck.
+    fn may_lack_files(&self, why: &str, now: u64) -> bool {
+        let words = why.split(|letter: char| !letter.is_ascii_alphanumeric());
+        let named: Vec<NodeId> = words.filter_map(id_of).collect();
+        let has_reason = |node: &NodeId| {
+            let is_flawed = self.flawed.contains(node) && !why.contains(" has left ");
+            is_flawed || self.may_have_left(*node, now)
+        };
+        if named.is_empty() { self.has_struck(now) } else { named.iter().all(has_reason) }
+    }
+
     /// Whether something has happened that makes a node leave the cluster.
     fn may_have_left(&self, node: NodeId, now: u64) -> bool {
         let of = |one: NodeId| one == node || one == MASTER;
@@ -180,12 +199,13 @@ impl Clients {
             let may = match fault {
                 Fault::Kill(one, _) => *one == node,
                 Fault::Pause(one, _) | Fault::Slow(one, ..) => of(*one),
-                Fault::Reset(one, other) => of(*one) && of(*other),
+                // Which connection that is, the run says.
+                Fault::Reset(..) => false,
                 Fault::Cut(nodes, _) => nodes.contains(&node) != nodes.contains(&MASTER),
                 Fault::Spike(..) => true,
             };
             may && *time <= now
-        })
+        }) || self.resets.iter().any(|ends| ends.iter().copied().all(of))
     }
 
     /// Whether a node may be silent though it lives: no job begins again beside what may run there.
@@ -200,14 +220,15 @@ impl Clients {
         let all = (0..ended.ranks).map(|rank| self.statuses.get(&(attempt, rank)).copied());
         let statuses: Vec<Option<i32>> = all.collect();
         let why = ended.why.clone().unwrap_or_default();
-        let has_flaw = !self.flawed.is_empty();
+        let has_struck = self.has_struck(at.now);
+        let is_of_files = why.contains("[E205]");
         let (failed, allowed) = ended.failed;
         let left = why.split_once(" has left the cluster").map(|(left, _)| left);
         let left = left.and_then(|text| text.rsplit(' ').next()).and_then(id_of);
         let runs = self.running.iter().any(|(_, one, _)| *one == attempt);
         let wrong = match ended.end {
             _ if failed > allowed => Some("has begun again too often"),
-            _ if !self.has_faults && ended.ranks != ended.wanted.min(NODES as usize - 1) => {
+            _ if !has_struck && ended.ranks != ended.wanted.min(NODES as usize - 1) => {
                 Some("has other nodes than it wanted")
             }
             End::Done if ended.exit != 0 => Some("is done, with an exit status"),
@@ -219,13 +240,13 @@ impl Clients {
             _ if left.is_some_and(|node| !self.may_have_left(node, at.now)) => {
                 Some("names a node that has not left")
             }
-            _ if runs && !self.has_faults => Some("has ended, and runs"),
+            _ if runs && !has_struck => Some("has ended, and runs"),
             End::Done if statuses.iter().any(|status| *status != Some(0)) => {
                 Some("is done, and not all of its ranks have ended well")
             }
             End::Done => None,
-            End::Failed if why.contains("[E205]") && !has_flaw && !self.has_faults => {
-                Some("has not got its files, though nothing went wrong")
+            End::Failed if is_of_files && !self.may_lack_files(&why, at.now) => {
+                Some("has not got its files, though nothing went wrong where that is")
             }
             // Who dies or cannot keep them is named as that.
             End::Failed if why.contains("do not unpack") => Some("has waited in vain for files"),
@@ -234,7 +255,7 @@ impl Clients {
                 (!is_so).then_some("is told to have exited 3, and no rank has, or it has not")
             }
             End::Lost | End::Failed if ended.exit == 0 => Some("has failed with exit status 0"),
-            End::Lost | End::Failed if !self.has_faults && !has_flaw => {
+            End::Lost | End::Failed if !has_struck && !is_of_files => {
                 Some("was ended, though nothing went wrong")
             }
             End::Lost | End::Failed if why.is_empty() => Some("was ended without a word"),
@@ -252,12 +273,12 @@ impl Clients {
 
 impl User<Daemon> for Clients {
     fn begin(&mut self, at: Moment, _: &mut Agenda<Ask>) -> Daemon {
-        let is_flawed = self.has_faults && at.node != MASTER;
+        let is_flawed = self.may_be_flawed && at.node != MASTER;
         let mut flaw = || is_flawed && self.draw.happens(5_000);
         let (corrupts, is_full) = (flaw(), flaw());
         let mut often = || is_flawed && self.draw.happens(50_000);
         let flaws = Flaws { corrupts, is_full, drops: often(), changes: often() };
-        if flaws.corrupts || flaws.is_full {
+        if flaws.corrupts || flaws.is_full || flaws.drops || flaws.changes {
             self.flawed.insert(at.node);
         }
         self.makers.daemon(at.node, at.life, at.clock, flaws)
@@ -266,6 +287,10 @@ impl User<Daemon> for Clients {
     fn end(&mut self, at: Moment) {
         // Its processes end with it.
         self.running.retain(|(node, ..)| *node != at.node);
+    }
+
+    fn reset(&mut self, _now: u64, ends: [NodeId; 2]) {
+        self.resets.push(ends);
     }
 
     fn notice(&mut self, at: Moment, told: Tell, agenda: &mut Agenda<Ask>) {

@@ -9,9 +9,10 @@ pub mod launch;
 pub mod primitive;
 
 use crate::digest::Digest;
+use crate::engine::{Engine, User};
 use crate::fault::{self, Fault, Micros, Range, Schedule};
 use crate::random::Random;
-use muster_fabric::protocol::NodeId;
+use muster_fabric::protocol::{NodeId, Protocol};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,10 +47,30 @@ pub struct Outcome {
     pub digest: Digest,
     /// How many events there were.
     pub events: u64,
+    /// How many faults have struck something.
+    pub faults: u64,
     /// What did not hold.
     pub failure: Option<String>,
     /// The last events.
     pub trace: String,
+}
+
+impl Outcome {
+    fn of<P: Protocol, U: User<P>>(engine: &Engine<P, U>, failure: Option<String>) -> Outcome {
+        Outcome {
+            digest: engine.digest(),
+            events: engine.events(),
+            faults: engine.struck(),
+            failure,
+            trace: engine.trace(),
+        }
+    }
+
+    /// Whether another run was the same.
+    pub fn is_same(&self, other: &Outcome) -> bool {
+        let what = |of: &Outcome| (of.digest, of.events, of.failure.clone());
+        what(self) == what(other)
+    }
 }
 
 /// A seed's faults, the last one at `end`. Of the deaths one in six is the master's: every fourth
@@ -115,7 +136,7 @@ pub struct Summary {
     pub digest: Digest,
     /// Events of all.
     pub events: u64,
-    /// Faults of all.
+    /// Faults of all that have struck something.
     pub faults: u64,
     /// The seeds that failed.
     pub failed: Vec<u64>,
@@ -152,7 +173,7 @@ pub fn many(scenario: &Scenario, seeds: std::ops::Range<u64>) -> Summary {
         summary.seeds += 1;
         summary.digest.number(outcome.digest.value());
         summary.events += outcome.events;
-        summary.faults += (scenario.faults)(seed).len() as u64;
+        summary.faults += outcome.faults;
         summary.failed.extend(outcome.failure.map(|_| seed));
     }
     summary
@@ -168,8 +189,18 @@ mod tests {
             let seed = (0..).find(|seed| (scenario.faults)(*seed).len() > 5).expect("one has many");
             let (first, second) = (scenario.seed(seed), scenario.seed(seed));
             assert_eq!(first.failure, None, "{} seed {seed}", scenario.name);
-            assert_eq!((first.digest, first.events), (second.digest, second.events));
+            assert!(first.is_same(&second), "{} seed {seed}", scenario.name);
             assert_ne!(first.digest, scenario.seed(seed + 1).digest);
+        }
+    }
+
+    /// 573: a node was cut off for ever, since its peer learned of the end of a connection before
+    /// what opened it had come. 2003: two nodes lacked a chunk, one said so again in the round for
+    /// the other, and that was heard when the job ran: it was ended, though all had everything.
+    #[test]
+    fn what_failed_once_holds() {
+        for seed in [573, 2003] {
+            assert_eq!(launch::SCENARIO.seed(seed).failure, None, "launch seed {seed}");
         }
     }
 
@@ -185,5 +216,10 @@ mod tests {
         assert!(text.contains("it panicked: three are too many"), "{text}");
         assert!(text.contains("with 3 of its"), "{text}");
         assert_eq!(many(&scenario, seed..seed + 1).failed, [seed]);
+        // Two that panic are the same if they say the same.
+        let told = scenario.seed(seed);
+        assert!(told.is_same(&scenario.seed(seed)));
+        let other = Outcome { failure: Some("it panicked elsewhere".into()), ..told.clone() };
+        assert!(!told.is_same(&other));
     }
 }

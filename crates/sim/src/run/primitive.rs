@@ -88,8 +88,7 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     let failure = engine.user.judge.failure.take();
     let failure = failure.or_else(|| settled(&engine, last).err());
     let failure = failure.or_else(|| engine.user.without_reason(faults, times));
-    let (digest, events) = (engine.digest(), engine.events());
-    Outcome { digest, events, failure, trace: engine.trace() }
+    Outcome::of(&engine, failure)
 }
 
 /// Every living node transfers something to all of them: the first ticket of it.
