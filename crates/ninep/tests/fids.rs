@@ -9,10 +9,28 @@ use muster_ninep::message::Tmessage;
 use muster_ninep::version::Version;
 use peer::Peer;
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Descriptors that the process may have.
 const LIMIT: u64 = 512;
+
+/// A directory of the test's own; gone with it, however it ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        let path = std::env::temp_dir().join(format!("muster-fids-{}", std::process::id()));
+        std::fs::create_dir(&path).expect("a new directory");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
 
 /// Walks to a file with one fid after the other until that is refused; how many there are.
 fn hoard(peer: &mut Peer<HostTree>) -> usize {
@@ -33,11 +51,10 @@ fn who_hoards_fids_leaves_descriptors_to_others() {
     let mut limit = rustix::process::getrlimit(limits);
     limit.current = Some(LIMIT);
     rustix::process::setrlimit(limits, limit).expect("lower than before");
-    let folder = std::env::temp_dir().join(format!("muster-fids-{}", std::process::id()));
-    std::fs::create_dir(&folder).expect("a new directory");
-    std::fs::write(folder.join("file"), "").expect("room");
+    let folder = Folder::new();
+    std::fs::write(folder.0.join("file"), "").expect("room");
     let options = Options { writable: true, users: Users::Only(User::own()) };
-    let tree = Arc::new(HostTree::new(&folder, options).expect("a directory"));
+    let tree = Arc::new(HostTree::new(&folder.0, options).expect("a directory"));
     let mut first = Peer::attached(&tree, Version::LINUX);
     let had = hoard(&mut first);
     assert!((50..LIMIT as usize / 4).contains(&had), "{had}");
@@ -54,5 +71,4 @@ fn who_hoards_fids_leaves_descriptors_to_others() {
     first.ask(Tmessage::Clunk { fid: 1 }).ok();
     first.ask(Tmessage::Clunk { fid: 2 }).ok();
     others[7].walk(1000, &["file"]).ok();
-    std::fs::remove_dir_all(&folder).expect("removed");
 }
