@@ -41,7 +41,8 @@ struct Area {
     ran: usize,
     skipped: usize,
     failed: BTreeSet<String>,
-    is_hung: bool,
+    /// What is wrong beside that.
+    wrong: Option<String>,
 }
 
 /// Where everything lies: `peers/mpi4py` of the target directory.
@@ -147,13 +148,13 @@ fn suite(places: &Places, (nodes, ranks): (u32, u32), known: &[String]) -> Resul
         let failed = area.failed.len();
         let passed = area.ran.saturating_sub(area.skipped + failed);
         println!("{name:<24} {:>6} {passed:>6} {:>7} {failed:>6}", area.ran, area.skipped);
-        if area.is_hung {
-            println!("  hung, or ended without a report");
+        if let Some(wrong) = &area.wrong {
+            println!("  {wrong}");
         }
         let is_known = |id: &&String| known.iter().any(|it| id.starts_with(it.as_str()));
         let unknown: Vec<_> = area.failed.iter().filter(|id| !is_known(id)).collect();
         unknown.iter().for_each(|id| println!("  {id}: {PAGE} does not have it"));
-        is_well &= unknown.is_empty() && !area.is_hung;
+        is_well &= unknown.is_empty() && area.wrong.is_none();
     }
     Ok(is_well)
 }
@@ -177,16 +178,28 @@ fn area(places: &Places, (nodes, ranks): (u32, u32), files: &str) -> Result<Area
     timed.args(["sh", "-c", &script]);
     timed.env("MUSTER_RUNTIME", places.work.join("run")).env("PYTHONDONTWRITEBYTECODE", "1");
     timed.env("PYTHONPATH", places.work.join("site")).env("OPENBLAS_NUM_THREADS", "1");
-    // What fails is in the reports.
-    timed.output().context("timeout")?;
+    let status = timed.output().context("timeout")?.status;
     let read = |rank: u32| fs::read_to_string(reports.join(rank.to_string())).unwrap_or_default();
     let all: Vec<String> = (0..ranks).map(read).collect();
-    Ok(Area {
-        ran: after(&all[0], "\nRan ").unwrap_or(0),
-        skipped: after(&all[0], "skipped=").unwrap_or(0),
-        failed: all.iter().flat_map(|report| failed(report)).collect(),
-        is_hung: all.iter().any(|report| after(report, "\nRan ").is_none()),
-    })
+    Ok(come_to(&all, status.code()))
+}
+
+/// What the ranks' reports and the exit status of all come to.
+fn come_to(all: &[String], status: Option<i32>) -> Area {
+    let failed: BTreeSet<String> = all.iter().flat_map(|report| failed(report)).collect();
+    let ran = after(&all[0], "\nRan ").unwrap_or(0);
+    let wrong = match status {
+        Some(124 | 137) => Some("hung".to_owned()),
+        _ if all.iter().any(|report| after(report, "\nRan ").is_none()) => {
+            Some("ended without a report".to_owned())
+        }
+        _ if ran == 0 => Some("no test ran".to_owned()),
+        // What fails is in the reports; after them a rank may still die.
+        Some(0) => None,
+        Some(_) if !failed.is_empty() => None,
+        _ => Some(format!("ended with {status:?}, and no test has failed")),
+    };
+    Area { ran, skipped: after(&all[0], "skipped=").unwrap_or(0), failed, wrong }
 }
 
 /// The number that follows a word for the last time.
@@ -225,6 +238,22 @@ mod tests {
             ["test_x.TestX.testA", "test_y"]
         );
         assert_eq!(after("killed", "\nRan "), None);
+    }
+
+    #[test]
+    fn all_ranks_have_to_report_and_to_end_well() {
+        let wrong = |reports: &[&str], status| {
+            let all: Vec<String> = reports.iter().map(|report| (*report).to_owned()).collect();
+            come_to(&all, status).wrong
+        };
+        let (ok, failed) = ("\nRan 2 tests\n\nOK\n", "FAIL: testA (test_x.TestX.testA)\n\nRan 2 t");
+        assert_eq!(wrong(&[ok, ok], Some(0)), None);
+        assert_eq!(wrong(&[failed, ok], Some(1)), None);
+        assert!(wrong(&[ok, ok], Some(139)).is_some(), "it died in MPI_Finalize");
+        assert!(wrong(&[ok, ok], None).is_some());
+        assert_eq!(wrong(&[failed, ok], Some(124)).as_deref(), Some("hung"));
+        assert!(wrong(&[ok, ""], Some(0)).is_some());
+        assert!(wrong(&["\nRan 0 tests\n\nOK\n"], Some(0)).is_some());
     }
 
     #[test]
