@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::workspace::{Usage, cargo, check, root};
+use crate::workspace::{Usage, cargo, check_tests, root};
 
 /// Runs where nobody asks for another number.
 const RUNS: &str = "1000";
@@ -21,6 +21,6 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let mut test = cargo(&root()?);
     test.args(["test", "--quiet", "-p", "muster-cli", "--test", "t0320_coscheduled", "--"]);
     test.args(["whatever_else_the_machine_does_a_program_has_one_digest", "--exact"]);
-    check(test.arg("--nocapture").env("MUSTER_DIGESTS", runs))?;
+    check_tests(test.arg("--nocapture").env("MUSTER_DIGESTS", runs))?;
     Ok(ExitCode::SUCCESS)
 }

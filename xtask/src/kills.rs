@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::workspace::{Usage, cargo, check, root};
+use crate::workspace::{Usage, cargo, check_tests, root};
 
 /// Rounds where nobody asks for another number.
 const ROUNDS: &str = "200";
@@ -29,6 +29,6 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         let number = number.ok_or_else(|| Usage(format!("{name} needs a number")))?;
         test.env(variable, number);
     }
-    check(&mut test)?;
+    check_tests(&mut test)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::workspace::{cargo, check, no_arguments, root, target_dir};
+use crate::workspace::{cargo, check_tests, no_arguments, root, target_dir};
 
 /// Runs the tests; what is built with other atomics has a folder of its own. Not optimized: that
 /// would save 7 s of running and cost over a minute of building.
@@ -15,7 +15,7 @@ pub fn interleave(root: &Path) -> Result<()> {
     let mut test = cargo(root);
     test.args(["test", "--quiet", "-p", "muster-fabric", "--lib", "interleavings"]);
     test.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target_dir(root).join("loom"));
-    check(&mut test)
+    check_tests(&mut test)
 }
 
 /// The command.

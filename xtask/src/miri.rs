@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Result, ensure};
 
-use crate::workspace::{check, no_arguments, root, target_dir};
+use crate::workspace::{check_tests, no_arguments, root, target_dir};
 
 fn nightly() -> Command {
     let mut cargo = Command::new("cargo");
@@ -32,6 +32,6 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     // Property tests write down what failed, which needs a real clock and file system.
     test.env("MIRIFLAGS", "-Zmiri-disable-isolation");
     test.env("CARGO_TARGET_DIR", target_dir(&root).join("miri"));
-    check(&mut test)?;
+    check_tests(&mut test)?;
     Ok(ExitCode::SUCCESS)
 }

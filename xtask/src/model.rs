@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::workspace::{Usage, cargo, check, root};
+use crate::workspace::{Usage, cargo, check_tests, root};
 
 /// The command.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
@@ -21,6 +21,6 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     test.arg("--");
     test.args(["every_order_of_messages_and_faults_is_safe_and_ends", "--exact", "--nocapture"]);
     test.env("MUSTER_MODEL", if quick { "quick" } else { "all" });
-    check(&mut test)?;
+    check_tests(&mut test)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 /// A mistake in the command line: shown with the usage, exit status 2.
@@ -67,6 +67,26 @@ pub fn check(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Runs `cargo test` with a filter. For cargo it is a success if that matches no test, as when one
+/// has got another name.
+pub fn check_tests(test: &mut Command) -> Result<()> {
+    let mut list = Command::new(test.get_program());
+    list.args(test.get_args()).args((!test.get_args().any(|word| word == "--")).then_some("--"));
+    list.arg("--list");
+    for (name, value) in test.get_envs() {
+        match value {
+            Some(value) => list.env(name, value),
+            None => list.env_remove(name),
+        };
+    }
+    if let Some(dir) = test.get_current_dir() {
+        list.current_dir(dir);
+    }
+    let is_test = |line: &str| line.ends_with(": test");
+    ensure!(output(&mut list)?.lines().any(is_test), "{} matches no test", line(test));
+    check(test)
+}
+
 /// Runs a command and returns what it prints.
 pub fn output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("cannot start {}", line(command)))?;
@@ -96,4 +116,18 @@ fn line(command: &Command) -> String {
     let words = std::iter::once(program).chain(command.get_args());
     let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
     format!("`{}`", words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_matches_no_test_is_a_failure() {
+        let run = |script: &str| check_tests(Command::new("sh").args(["-c", script]));
+        assert!(run("echo 'rings::one: test'").is_ok());
+        let error = run("echo '0 tests, 0 benchmarks'").unwrap_err();
+        assert!(error.to_string().contains("matches no test"), "{error}");
+        assert!(run("echo 'rings::one: test'; [ \"$1\" = --list ]").is_err(), "it fails itself");
+    }
 }
