@@ -147,8 +147,9 @@ fn heartbeat(milliseconds: u64) -> Result<Vec<Case>> {
     let mut bare = Nodes::start(MANY, "unix")?.measure("bare", milliseconds)?;
     let mut full = Nodes::start(4, "tcp")?.measure("full", milliseconds)?;
     let take = |from: &mut Found, name: &str| from.remove(name).unwrap_or_default();
-    let most =
-        |samples: Samples| Samples(samples.0.into_iter().reduce(f64::max).into_iter().collect());
+    // Of what all nodes have seen together: one that hears late is not outvoted.
+    let late = take(&mut full, "late");
+    let part = |samples: &Samples, part| Samples(vec![samples.quantile(part)]);
     let cpu = take(&mut found, "cpu");
     Ok(vec![
         Case::bound("heartbeat 1 ms, 16 nodes: CPU per node and strobe", "us", cpu.clone(), 5.0),
@@ -159,18 +160,13 @@ fn heartbeat(milliseconds: u64) -> Result<Vec<Case>> {
             ..Case::bound("the same, and a process that only reads", "us", cpu, 0.0)
         },
         Case::bound(
-            "heartbeat 1 ms, 16 nodes: jitter p99",
+            "heartbeat 1 ms, 16 nodes: p99 of all waits, beyond the period",
             "us",
-            take(&mut found, "late99"),
+            part(&take(&mut found, "late"), 0.99),
             1000.0,
         ),
-        Case::bound("heartbeat 1 ms, full links: p99", "us", take(&mut full, "late99"), 1000.0),
-        Case::bound(
-            "heartbeat 1 ms, full links: latest",
-            "us",
-            most(take(&mut full, "latest")),
-            1000.0,
-        ),
+        Case::bound("heartbeat 1 ms, full links: p99", "us", part(&late, 0.99), 1000.0),
+        Case::bound("heartbeat 1 ms, full links: latest", "us", part(&late, 1.0), 1000.0),
         Case {
             better: Better::Higher,
             ..Case::bound("bulk bytes beside it, per link", "MB/s", take(&mut full, "bulk"), 1.0)
@@ -190,7 +186,8 @@ fn read_found(from: impl Read, into: &mut Found) -> Result<()> {
         let line = line?;
         let (name, value) =
             line.split_once(' ').with_context(|| format!("not a sample: {line}"))?;
-        let value = value.parse().with_context(|| format!("not a sample: {line}"))?;
+        let value: f64 = value.parse().with_context(|| format!("not a sample: {line}"))?;
+        ensure!(value.is_finite(), "not a sample: {line}");
         into.entry(name.to_owned()).or_default().0.push(value);
     }
     Ok(())

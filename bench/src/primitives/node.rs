@@ -189,8 +189,8 @@ impl Node {
         let handler = {
             let arrivals = arrivals.clone();
             move |_: Time, _: &Heartbeat, notice: Notice| {
-                if let Notice::Strobe { sequence, when, .. } = notice {
-                    arrivals.lock().expect("nobody panics").push((sequence, when.0));
+                if let Notice::Strobe { .. } = notice {
+                    arrivals.lock().expect("nobody panics").push(Instant::now());
                 }
             }
         };
@@ -204,17 +204,20 @@ impl Node {
         std::thread::sleep(Duration::from_millis(500));
         let count = || arrivals.lock().expect("nobody panics").len();
         let (first, cpu, began) = (count(), processor_times()?, Instant::now());
+        ensure!(first > 0, "node {} has heard no strobe", self.me);
         let sent = bulk.as_ref().map_or(0, |bulk| bulk.sent.load(Ordering::Relaxed));
         std::thread::sleep(self.time);
-        let last = count();
-        println!("cpu {:.3}", spent(&cpu)? / (last - first).max(1) as f64);
+        let mut heard = arrivals.lock().expect("nobody panics").split_off(first - 1);
+        // Silence at the end is late as well.
+        heard.push(Instant::now());
+        println!("cpu {:.3}", spent(&cpu)? / (heard.len() - 2).max(1) as f64);
         if let Some(bulk) = &bulk {
             let bytes = bulk.sent.load(Ordering::Relaxed) - sent;
             println!("bulk {:.1}", bytes as f64 / 1e6 / began.elapsed().as_secs_f64());
         }
-        let late = lateness(&arrivals.lock().expect("nobody panics")[first..last]);
-        println!("late99 {:.1}", late[late.len() * 99 / 100]);
-        println!("latest {:.1}", late[late.len() - 1]);
+        for late in lateness(&heard) {
+            println!("late {late:.1}");
+        }
         if self.me == 0 {
             println!("end");
         }
@@ -266,13 +269,10 @@ fn reach(path: &Path) -> Result<UnixStream> {
     }
 }
 
-/// How much longer than a period each strobe let wait for it: sorted, microseconds.
-fn lateness(arrivals: &[(u64, u64)]) -> Vec<f64> {
-    let gap = |two: &[(u64, u64)]| Duration::from_nanos(two[1].1 - two[0].1);
-    let late = |two: &[(u64, u64)]| gap(two).saturating_sub(PERIOD).as_secs_f64() * 1e6;
-    let mut all: Vec<f64> = arrivals.windows(2).map(late).collect();
-    all.sort_by(f64::total_cmp);
-    if all.is_empty() { vec![f64::NAN] } else { all }
+/// How much longer than a period each strobe let wait for it, in microseconds.
+fn lateness(arrivals: &[Instant]) -> impl Iterator<Item = f64> {
+    let late = |two: &[Instant]| (two[1] - two[0]).saturating_sub(PERIOD).as_secs_f64() * 1e6;
+    arrivals.windows(2).map(late)
 }
 
 /// Repeats an operation, and prints how long each took.
