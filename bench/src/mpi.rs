@@ -319,6 +319,9 @@ impl Digits {
     }
 }
 
+/// Who has no figure for which scene, though it is there.
+type Late = BTreeSet<(&'static str, &'static str)>;
+
 /// What has been found so far, and where.
 struct Played {
     cluster: Cluster,
@@ -327,8 +330,8 @@ struct Played {
     found: Found,
     flags: Samples,
     digits: Digits,
-    /// Who has not ended in time.
-    late: BTreeSet<(&'static str, &'static str)>,
+    /// Who has failed, or not ended in time.
+    late: Late,
 }
 
 impl Played {
@@ -449,11 +452,12 @@ fn rounds(quick: bool, scenes: &[&Scene<'_>], cluster: Cluster, place: &str) -> 
     notes.extend(sides.iter().map(Side::note));
     notes.extend(side::missing(&sides));
     notes.extend(late.iter().map(|(scene, side)| format!("{side}: no answer for {scene}")));
-    Ok(Report { bench: "mpi", notes, cases: rows(&found)? })
+    Ok(Report { bench: "mpi", notes, cases: rows(&found, &late)? })
 }
 
-/// The table's rows.
-fn rows(found: &Found) -> Result<Vec<Case>> {
+/// The table's rows. A peer that is there and has no figure has a row all the same, or is named in
+/// that of the best.
+fn rows(found: &Found, late: &Late) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for (scene, name, title, unit, limit, against) in ROWS {
         let of = |scene, side| found.get(&(scene, side, name.to_owned()));
@@ -466,14 +470,28 @@ fn rows(found: &Found) -> Result<Vec<Case>> {
             peer_name: name.to_owned(),
             ..case.clone()
         };
+        let is_meant = |peer: &str| !matches!(against, One(one) if one != peer);
         let mut peers: Vec<Case> = side::PEERS
             .iter()
-            .filter(|peer| !matches!(against, One(one) if one != **peer))
+            .filter(|peer| is_meant(peer))
             .filter_map(|peer| Some(row(of(theirs, peer)?, peer)))
+            .collect();
+        let silent: Vec<&str> = side::PEERS
+            .into_iter()
+            .filter(|peer| is_meant(peer) && late.contains(&(theirs, *peer)))
+            .filter(|peer| of(theirs, peer).is_none())
             .collect();
         peers.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
         match against {
-            Best | BestIn(_) | One(_) => cases.extend(peers.into_iter().next()),
+            Best | BestIn(_) | One(_) => {
+                let without = silent.join(", ");
+                let mut best = peers.into_iter().next();
+                if let Some(best) = best.as_mut().filter(|_| !silent.is_empty()) {
+                    best.peer_name += &format!(" (no figure: {without})");
+                }
+                let none = || row(&Samples::default(), &without);
+                cases.extend(best.or_else(|| (!silent.is_empty()).then(none)));
+            }
             Bound(most) => cases.push(row(&Samples(vec![most]), "bound")),
             Own(other) => {
                 cases.extend(of(other, OURS).map(|own| row(own, other)));
@@ -532,14 +550,25 @@ mod tests {
     #[test]
     fn a_row_has_the_peer_that_is_best_and_ours_must_not_be_missing() {
         let mut found = Found::new();
-        assert!(rows(&found).is_err());
+        let nobody = Late::new();
+        assert!(rows(&found, &nobody).is_err());
         for (side, figure) in [(OURS, 2.0), (side::OPEN, 3.0), (side::MPICH, 1.0)] {
             let key = ("pair", side, "latency-8".to_owned());
             found.insert(key, Samples(vec![figure]));
         }
-        let cases = rows(&found).expect("there are figures");
+        let cases = rows(&found, &nobody).expect("there are figures");
         let [case] = &cases[..] else { panic!("{cases:?}") };
         assert_eq!((case.peer_name.as_str(), case.ratio()), (side::MPICH, 0.5));
+        // Who has failed is named beside who is best, or alone.
+        found.remove(&("pair", side::MPICH, "latency-8".to_owned()));
+        let late = Late::from([("pair", side::MPICH)]);
+        let name = |found: &Found| {
+            let cases = rows(found, &late).expect("there are figures");
+            (cases[0].peer_name.clone(), cases[0].ratio().is_nan())
+        };
+        assert_eq!(name(&found), (format!("{} (no figure: {})", side::OPEN, side::MPICH), false));
+        found.remove(&("pair", side::OPEN, "latency-8".to_owned()));
+        assert_eq!(name(&found), (side::MPICH.to_owned(), true));
     }
 
     #[test]
@@ -562,7 +591,7 @@ mod tests {
         {
             found.insert((scene, side, "time".to_owned()), Samples(vec![seconds]));
         }
-        let cases = rows(&found).expect("there are figures");
+        let cases = rows(&found, &Late::new()).expect("there are figures");
         let [case] = &cases[..] else { panic!("{cases:?}") };
         assert_eq!((case.peer_name.as_str(), case.ratio()), (side::MPICH, 0.5));
     }
