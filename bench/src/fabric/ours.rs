@@ -211,7 +211,8 @@ pub fn tracing(rounds: u64) -> Result<f64> {
         };
         Ok(with - without)
     });
-    Ok(Samples(pairs.collect::<Result<_>>()?).median())
+    // Where it costs next to nothing, chance may make it less than that.
+    Ok(Samples(pairs.collect::<Result<_>>()?).median().max(0.0))
 }
 
 /// How long an enclosed call takes, in nanoseconds, that counts so that the compiler cannot foresee

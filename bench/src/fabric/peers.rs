@@ -128,13 +128,16 @@ pub fn iceoryx2(size: usize, rounds: u64, place: Place) -> Result<f64> {
     text.parse().with_context(|| format!("iceoryx2 said {text:?}"))
 }
 
-/// What iperf3 moves over one connection on loopback, in MB/s.
-pub fn iperf3(time: Duration) -> Result<f64> {
+/// What iperf3 moves over one connection on loopback, in MB/s, with writes of so many bytes. The
+/// first second, in which it is still getting faster, does not count.
+pub fn iperf3(time: Duration, write: usize) -> Result<f64> {
     let program = in_path("iperf3").with_context(|| missing("iperf3"))?;
     let port = free_address()?.port().to_string();
     let seconds = time.as_secs().max(1).to_string();
     let server = Call::new(&program, &["-s", "-1", "-p", &port]);
+    let write = write.to_string();
     let words = ["-c", "127.0.0.1", "-C", "cubic", "-J", "-p", &port, "-t", &seconds];
+    let words = [&words[..], &["-O", "1", "-l", &write]].concat();
     let client = Call::new(&program, &words);
     let text = whole("iperf3", Place::Apart, (&server, &client), &|text| {
         // Where nobody listens it says so, in JSON and as if that were a success.

@@ -350,9 +350,14 @@ pub fn all(quick: bool) -> Vec<Trial> {
     let mut trials: Vec<Trial> = [64, 4096, 65_536, 1 << 20].map(|size| shared(size, quick)).into();
     trials.push(stream(65_536, quick));
     trials.extend([64, 65_536, 1 << 20].map(|size| tcp(size, quick)));
-    let bulk =
+    let mut bulk =
         Trial::new("TCP stream 1 MB", RATE, || first(ours("stream", "tcp", 1 << 20, STREAM)?));
-    trials.push(bulk.than("iperf3", 0.97, || peers::iperf3(Duration::from_secs(1))));
+    // With the writes that it has by itself, and with ours.
+    for (how, write) in [("128 KB", 128 << 10), ("1 MB", 1 << 20)] {
+        let measure = move || peers::iperf3(Duration::from_secs(1), write);
+        bulk = bulk.best(("iperf3", how.to_owned()), 0.97, measure);
+    }
+    trials.push(bulk);
     trials.extend(protected(quick));
     trials.push(blocking(Place::Together, Duration::ZERO, quick));
     trials.push(blocking(Place::Apart, Duration::from_micros(200), quick));
