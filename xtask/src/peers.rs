@@ -4,6 +4,7 @@
 //! costs its own rows only.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,8 +26,9 @@ const MPICH: &str = "mpich==5.0.2 \
 const INTEL: &str = "impi-rt==2021.19.0 \
     --hash=sha256:708b4336c9d303a3d807b58054c502ed4f716dfb074dfa48904180b46d14bb40";
 
-/// What ours and PyPI's are built as.
+/// What ours and PyPI's are built as, and what all are.
 const OURS: &str = "abi";
+const KINDS: [&str; 3] = [OURS, "openmpi", "mpich"];
 
 /// A peer: the benchmark that has it, its name, and what makes it be there.
 type Peer = (&'static str, &'static str, fn(&Path) -> Result<()>);
@@ -61,14 +63,29 @@ fn builder(program: &str) -> Result<PathBuf> {
     find_program(program).with_context(|| format!("no {program}: cargo xtask setup --bench"))
 }
 
+/// Removes what an earlier build has made: if this one fails, nobody measures that.
+fn remove(program: &Path) -> Result<()> {
+    match fs::remove_file(program) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", program.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Beside it lies the module file that it was built of, which the benchmark reads its version in.
 fn build_p9ufs(root: &Path) -> Result<()> {
-    let peer = target_dir(root).join("peers/p9ufs");
-    if peer.exists() {
+    let peers = target_dir(root).join("peers");
+    let (peer, stamp) = (peers.join("p9ufs"), peers.join("p9ufs.mod"));
+    let module = root.join(P9UFS_MODULE);
+    let pinned = fs::read_to_string(module.join("go.mod")).context("go.mod")?;
+    if peer.exists() && fs::read_to_string(&stamp).is_ok_and(|there| there == pinned) {
         return Ok(());
     }
+    remove(&peer)?;
     let mut build = Command::new(builder("go")?);
-    build.current_dir(root.join(P9UFS_MODULE)).args(["build", "-o"]).arg(&peer).arg(P9UFS);
-    check(&mut build)
+    check(build.current_dir(module).args(["build", "-o"]).arg(&peer).arg(P9UFS))?;
+    fs::write(&stamp, pinned).with_context(|| format!("writing {}", stamp.display()))
 }
 
 /// A Rust library, with a program around it.
@@ -82,10 +99,11 @@ fn build_iceoryx2(root: &Path) -> Result<()> {
 /// Builds the program that measures MPI's collectives, with an MPI's own compiler, and what gives
 /// the processor up for an MPI that has no setting for it.
 fn build_collectives(root: &Path, kind: &str) -> Result<()> {
-    let peers = target_dir(root).join("peers");
+    let program = target_dir(root).join("peers").join(format!("collectives-{kind}"));
+    remove(&program)?;
     let mut build = Command::new(builder(&format!("mpicc.{kind}"))?);
     build_yield(root)?;
-    build.args(["-O2", "-o"]).arg(peers.join(format!("collectives-{kind}")));
+    build.args(["-O2", "-o"]).arg(program);
     check(build.arg(root.join("bench/peers/collectives.c")))
 }
 
@@ -125,11 +143,7 @@ fn fetch(root: &Path, name: &str, release: &str) -> Result<()> {
 
 /// The MPIs' C compilers that are there, by the name of what they build.
 fn compilers(place: &Path) -> Vec<(&'static str, PathBuf)> {
-    let all = [
-        (OURS, place.join("installed/bin/mpicc")),
-        ("openmpi", "mpicc.openmpi".into()),
-        ("mpich", "mpicc.mpich".into()),
-    ];
+    let all = [place.join("installed/bin/mpicc"), "mpicc.openmpi".into(), "mpicc.mpich".into()];
     let find = |(kind, compiler): (&'static str, PathBuf)| {
         let found = find_program(&compiler.to_string_lossy());
         if found.is_none() {
@@ -140,7 +154,7 @@ fn compilers(place: &Path) -> Vec<(&'static str, PathBuf)> {
         }
         Some((kind, found?))
     };
-    all.into_iter().filter_map(find).collect()
+    KINDS.into_iter().zip(all).filter_map(find).collect()
 }
 
 /// Installs ours, and compiles the programs of `bench mpi` with each MPI's compiler. PyPI's run
@@ -148,6 +162,10 @@ fn compilers(place: &Path) -> Vec<(&'static str, PathBuf)> {
 pub fn compile(root: &Path) -> Result<()> {
     crate::install::install(root, &place(root).join("installed"))?;
     build_yield(root)?;
+    for kind in KINDS {
+        remove(&place(root).join(format!("measure-{kind}")))?;
+        remove(&place(root).join(format!("sweep3d-{kind}")))?;
+    }
     for (kind, compiler) in compilers(&place(root)) {
         let built = programs(root, kind, &compiler);
         match built {

@@ -83,7 +83,7 @@ impl Kind {
     pub fn title(&self) -> String {
         let text = match (self.name, self.version) {
             ("diod", _) => first_line("dpkg-query", &["-W", "-f", "${Version}", "diod"]),
-            ("p9ufs", _) => Some("v0.3.0".to_owned()),
+            ("p9ufs", _) => built_version(),
             (_, []) => None,
             (_, arguments) => {
                 let program = self.program().ok();
@@ -98,6 +98,13 @@ impl Kind {
             },
         )
     }
+}
+
+/// The release that p9ufs was built of: the module file beside it says so.
+fn built_version() -> Option<String> {
+    let module = fs::read_to_string(target().join("peers/p9ufs.mod")).ok()?;
+    let mut words = module.split_whitespace().skip_while(|word| !word.ends_with("hugelgupf/p9"));
+    words.nth(1).map(str::to_owned)
 }
 
 /// A server that runs.
