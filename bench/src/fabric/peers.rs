@@ -104,14 +104,30 @@ pub fn libfabric(provider: &str, size: usize, rounds: u64, place: Place) -> Resu
     figure.with_context(|| format!("{who} said {text:?}"))
 }
 
+/// How iceoryx2 waits.
+#[derive(Clone, Copy, Debug)]
+pub enum Looks {
+    /// It looks all the time, and offers the processor to others every 4096 looks: some 100 us.
+    Often,
+    /// It offers the processor to others after each look.
+    Once,
+    /// It sleeps until it is told.
+    Never,
+}
+
 /// iceoryx2, one way in microseconds.
-pub fn iceoryx2(size: usize, rounds: u64, place: Place) -> Result<f64> {
+pub fn iceoryx2(size: usize, rounds: u64, (place, looks): (Place, Looks)) -> Result<f64> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!("muster-bench-{}-{number}-", std::process::id());
     let program = child::target().join("peers/iceoryx2/release/peer-iceoryx2");
     let program = child::exists(program).with_context(|| missing("iceoryx2"))?;
-    let rest = [name.clone(), size.to_string(), rounds.to_string()];
+    let looks = match looks {
+        Looks::Often => "4096",
+        Looks::Once => "1",
+        Looks::Never => "0",
+    };
+    let rest = [name.clone(), size.to_string(), rounds.to_string(), looks.to_owned()];
     let call = |role| Call::new(&program, &[role]).with(&rest.each_ref().map(String::as_str));
     // It keeps files in two places, and leaves some of them.
     let folder = std::env::temp_dir().join(&name);

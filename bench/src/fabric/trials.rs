@@ -2,7 +2,7 @@
 
 use super::duel::Place;
 use super::half::{Half, Think};
-use super::peers::{self, UCX_SHARED, Ucx};
+use super::peers::{self, Looks, UCX_SHARED, Ucx};
 use super::place::Home;
 use super::raw::Sheet;
 use crate::report::Better;
@@ -160,7 +160,7 @@ fn shared(size: usize, quick: bool) -> Trial {
         .than("raw flag and copies", raw_limit, move || bare("raw-shared", size, rounds))
         .than("UCX as it comes", default, move || Ucx::Default.latency(size, rounds))
         .than("libfabric shm", 1.0, move || peers::libfabric("shm", size, rounds, Place::Apart))
-        .than("iceoryx2", 1.0, move || peers::iceoryx2(size, rounds, Place::Apart));
+        .than("iceoryx2", 1.0, move || peers::iceoryx2(size, rounds, (Place::Apart, Looks::Often)));
     for setting in UCX_SHARED {
         let name = ("UCX at its best", format!("{setting:?}"));
         trial = trial.best(name, best, move || setting.latency(size, rounds));
@@ -271,10 +271,12 @@ fn crowded(quick: bool) -> Trial {
     let peer = |how| ("best peer", how);
     let mut trial = Trial::new("8 processes on 2 processors, 64 B", TIME, move || crowd(ours))
         .than("raw futex", 0.0, move || crowd(futex))
-        .best(peer("iceoryx2".to_owned()), 5.0, || {
-            crowd(|rounds| peers::iceoryx2(64, rounds, Place::Anywhere))
-        })
         .at_most(if quick { 1 } else { 3 });
+    for looks in [Looks::Often, Looks::Once, Looks::Never] {
+        let one = move |rounds| peers::iceoryx2(64, rounds, (Place::Anywhere, looks));
+        let name = peer(format!("iceoryx2, looks {looks:?}").to_lowercase());
+        trial = trial.best(name, 5.0, move || crowd(one));
+    }
     for setting in [Ucx::Posix, Ucx::Tcp] {
         for wait in ["poll", "sleep"] {
             let measure = move || crowd(|rounds| setting.crowded(wait, 64, rounds));
