@@ -363,6 +363,9 @@ static void of_own_handlers(void) {
     MPI_Comm_get_info(copy, &has);
     MPI_Info_get(has, "mpi_assert_no_any_tag", 7, value, &is_there);
     CHECK(is_there && !strcmp(value, "true"));
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    CHECK(MPI_Info_get(has, "mpi_assert_no_any_tag", -1, value, &is_there) == MPI_ERR_ARG);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
     MPI_Info_free(&has);
     MPI_Info_free(&hints);
     MPI_Comm_free(&copy);

@@ -180,9 +180,10 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     #[inline]
     fn offered_from(&self, to: u32) -> usize {
         match &self.state.order {
-            // What ends when must not depend on where the ranks are.
-            Some(order) if order.quiescence.is_some() => order.offered_from,
-            _ => self.carrier.offered_from(to),
+            // What ends when must not depend on where the ranks are, nor on where they were when
+            // the log was written.
+            Some(order) => order.offered_from,
+            None => self.carrier.offered_from(to),
         }
     }
 

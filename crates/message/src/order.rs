@@ -20,7 +20,7 @@ pub struct Orders {
     pub size: u32,
     /// Whether the order of messages is the logical one.
     pub is_coscheduled: bool,
-    /// From which length on messages are offered in the coscheduled mode, to whomever.
+    /// From which length on messages are offered, to whomever.
     pub offered_from: usize,
     /// Whether there is a digest in the end.
     pub has_digest: bool,

@@ -206,6 +206,10 @@ export! {
         info: MPI_Info, name: Text<'_>, valuelen: c_int, text: TextOut, flag: Out<c_int>,
     ) {
         let key = key(name)?;
+        if valuelen < 0 {
+            let what = format!("the length {valuelen} is negative");
+            return Err(Error::new(Class::Arg, what).value(valuelen));
+        }
         let found = read(info, |it| it.get(key).map(<[u8]>::to_vec))?;
         flag.set(c_int::from(found.is_some()))?;
         match found {

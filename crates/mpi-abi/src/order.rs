@@ -16,7 +16,8 @@ use crate::place::Place;
 use crate::request::received;
 use crate::world::World;
 
-/// From which length on messages of the coscheduled mode are offered before they are sent.
+/// From which length on messages are offered before they are sent where their order is of
+/// interest.
 const OFFERED: usize = 64 << 10;
 
 /// The variables by which the launcher says what it wants.

@@ -11,15 +11,14 @@ use std::sync::atomic::{AtomicBool, Ordering, fence};
 /// Whether the kernel fences this process on behalf of others.
 static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
 
-/// Has the kernel fence this process when others want it; whether it does. Where it refuses (a
-/// container may forbid it), this process fences for itself, and cannot fence others.
-pub(super) fn register() -> bool {
+/// Has the kernel fence this process when others want it. Where it refuses (a container may forbid
+/// it), this process fences for itself, and cannot fence others.
+pub(super) fn register() {
     let registered = membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok();
     IS_REGISTERED.store(registered, Ordering::Relaxed);
-    registered
 }
 
-/// Whether others fence this process.
+/// Whether others fence this process, and it can fence them.
 #[inline]
 pub(super) fn is_registered() -> bool {
     IS_REGISTERED.load(Ordering::Relaxed)
@@ -29,6 +28,8 @@ pub(super) fn is_registered() -> bool {
 /// registered.
 pub(super) fn all() {
     fence(Ordering::SeqCst);
-    // It can only fail where registering has failed.
-    let _ = membarrier(MembarrierCommand::GlobalExpedited);
+    // A program may have forbidden itself the call since (seccomp(2)).
+    if membarrier(MembarrierCommand::GlobalExpedited).is_err() {
+        IS_REGISTERED.store(false, Ordering::Relaxed);
+    }
 }

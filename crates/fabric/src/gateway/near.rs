@@ -601,7 +601,8 @@ impl Near {
         core.memory.barrier();
         for from in left {
             let In { flag, tag, .. } = self.from[from];
-            if core.memory.load(flag) >> 32 == tag {
+            // What cannot be known to be empty is looked at once more.
+            if core.memory.load(flag) >> 32 == tag || !barrier::is_registered() {
                 core.call(from, core.me);
             }
         }

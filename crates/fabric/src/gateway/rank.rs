@@ -76,7 +76,6 @@ pub struct Rank {
     expected: Expected,
     crowd: Crowd,
     alarm: Arc<Alarm>,
-    nap: Duration,
     packet: Vec<u8>,
     ready: Vec<u64>,
 }
@@ -163,6 +162,7 @@ impl Rank {
         let alarm = Arc::new(Alarm { is_raised: AtomicBool::new(false), bell });
         let gate = Gate::new(core, bells)?;
         gate.watch(control.as_fd(), OTHER)?;
+        barrier::register();
         let mut joined = Rank {
             gate,
             control,
@@ -182,7 +182,6 @@ impl Rank {
             expected: Expected::default(),
             crowd: Crowd::default(),
             alarm,
-            nap: if barrier::register() { NAP } else { NAP_UNFENCED },
             packet,
             ready: Vec::with_capacity(64),
         };
@@ -734,7 +733,11 @@ impl Sleeper for Waiting<'_> {
         let is_there = if holds { rank.is_heard(what) } else { rank.is_ready(what) };
         if !is_there {
             let mut ready = std::mem::take(&mut rank.ready);
-            let nap = if holds { HOLD } else { rank.nap };
+            let nap = match holds {
+                true => HOLD,
+                false if barrier::is_registered() => NAP,
+                false => NAP_UNFENCED,
+            };
             let has_ended = rank.gate.sleep(most.min(nap), &mut ready);
             if holds && has_ended {
                 rank.held = HELD;

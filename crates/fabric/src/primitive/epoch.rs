@@ -64,8 +64,8 @@ impl Core {
             if !opening.written.iter().all(within) {
                 return Err("a variable that does not exist");
             }
-            // An opening that an earlier life was taken in by may still be on its way: this life has
-            // asked only if a master has said since that there are others without it.
+            // An opening that an earlier life was taken in by may still be on its way: this life
+            // has asked only if a master has said since that there are others without it.
             let has_joined = self.promised > 0 && opening.joined.contains(node);
             if !outside || has_joined {
                 self.enter(epoch, opening.clone());

@@ -249,6 +249,12 @@ impl Core {
         self.config.node
     }
 
+    /// How many operations are not known to be done at all of whom they are, as far as this node
+    /// has to know.
+    pub fn under_way(&self) -> usize {
+        self.flights.len()
+    }
+
     /// The epoch, and its members.
     pub fn epoch(&self) -> (u64, &Nodes) {
         (self.epoch, &self.members)

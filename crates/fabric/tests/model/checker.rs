@@ -365,9 +365,10 @@ fn progress(setting: &Setting, state: &Cluster) -> bool {
         && consistency(setting, &state)
 }
 
-/// All is over: every operation has ended at its origin, all living are members, what is done is
-/// done at all nodes of its set that were members throughout, or at none, and all nodes of a set
-/// have the same variable, those that have joined again too.
+/// All is over: the master knows of nothing that is not done, every operation has ended at its
+/// origin, all living are members, what is done is done at all nodes of its set that were members
+/// throughout, or at none, and all nodes of a set have the same variable, those that have joined
+/// again too.
 fn is_finished(setting: &Setting, state: &Cluster) -> bool {
     let (epoch, members) = state.nodes[0].core.epoch();
     let members: Vec<u32> = members.iter().map(|node| node.0).collect();
@@ -375,6 +376,9 @@ fn is_finished(setting: &Setting, state: &Cluster) -> bool {
         return false;
     }
     if living(state).any(|(_, node)| node.core.epoch().0 != epoch) {
+        return false;
+    }
+    if state.nodes[0].core.under_way() > 0 {
         return false;
     }
     (0..).zip(&setting.asks).all(|(ticket, (origin, _))| {

@@ -197,6 +197,13 @@ impl Copies {
         self.outbox.push_back((key, word, false));
     }
 
+    /// Whether the peer has told of as many regions as it may. Those that we ask for are ours.
+    fn has_all(&self) -> bool {
+        let is_known = |theirs: &&Theirs| matches!(theirs, Theirs::Known { .. });
+        self.theirs.len() >= REGIONS_MAX
+            && self.theirs.values().filter(is_known).count() >= REGIONS_MAX
+    }
+
     fn understand(&mut self, key: u32, word: Word) -> std::result::Result<(), String> {
         match word {
             Word::Region { place, size, rights } => {
@@ -207,7 +214,7 @@ impl Copies {
                     Some(Theirs::Known { .. }) => {
                         return Err(format!("it says of region {key} that it is another one"));
                     }
-                    _ if self.theirs.len() >= REGIONS_MAX => {
+                    _ if self.has_all() => {
                         return Err(format!("more than {REGIONS_MAX} regions"));
                     }
                     _ => self.theirs.insert(key, known),

@@ -126,6 +126,9 @@ pub(super) fn open(file: BorrowedFd<'_>, lane: Lane) -> std::result::Result<Arc<
     }
 }
 
+/// The file system of huge pages, as statfs(2) has it.
+const HUGETLBFS: i64 = 0x9584_58f6;
+
 /// Why memory that a peer has passed is not mapped.
 #[derive(Debug)]
 pub(crate) enum Unfit {
@@ -141,6 +144,10 @@ pub(crate) fn check(file: BorrowedFd<'_>, size: usize) -> std::result::Result<()
     match rustix::fs::fcntl_get_seals(file) {
         Ok(seals) if seals.contains(needed) => {}
         _ => return Err(Unfit::Wrong("memory that is not sealed against shrinking")),
+    }
+    // Of huge pages a hole may be made that no memory is left to fill: to read it would be SIGBUS.
+    if rustix::fs::fstatfs(file).is_ok_and(|fs| fs.f_type == HUGETLBFS as _) {
+        return Err(Unfit::Wrong("memory of huge pages"));
     }
     match rustix::fs::fstat(file) {
         Ok(stat) if u64::try_from(stat.st_size).is_ok_and(|there| there >= size as u64) => Ok(()),

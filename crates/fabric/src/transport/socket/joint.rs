@@ -78,6 +78,8 @@ pub struct Joint {
     outward: Way,
     inward: Way,
     is_cut: bool,
+    /// Why the peer took nothing any more: what is told unless it has said goodbye.
+    unsent: Option<Cut>,
     /// The local end was dropped.
     is_left: bool,
     /// Since when what a dropped end had sent waits for the peer.
@@ -96,6 +98,7 @@ impl Joint {
             outward: Way::Open,
             inward: Way::Open,
             is_cut: false,
+            unsent: None,
             is_left: false,
             waits_since: None,
         }
@@ -132,10 +135,15 @@ impl Joint {
     /// Does what can be done. `chunk` is anybody's memory.
     pub fn turn(&mut self, chunk: &mut [u8]) -> Next {
         for _ in 0..TURNS {
-            let moved = match self.send(chunk).and_then(|sent| Ok(sent | self.receive()?)) {
-                Ok(moved) => moved,
+            let sent = self.send(chunk).unwrap_or_else(|cut| {
+                self.deafen(cut);
+                true
+            });
+            let moved = match self.receive() {
+                Ok(received) => sent | received,
                 Err(cut) => {
-                    self.fail(cut);
+                    let first = self.unsent.take();
+                    self.fail(first.unwrap_or(cut));
                     true
                 }
             };
@@ -156,6 +164,16 @@ impl Joint {
     fn is_over(&self) -> bool {
         let is_gone = self.is_left && (self.outward == Way::Ended || self.session.is_greeting());
         is_gone || self.inward == Way::Ended && (self.outward == Way::Ended || self.is_cut)
+    }
+
+    /// The peer takes nothing any more. What it has sent before, its goodbye perhaps, may still be
+    /// in the socket.
+    fn deafen(&mut self, cut: Cut) {
+        self.outward = Way::Ended;
+        self.unsent = Some(cut);
+        self.far.readable = true;
+        // Who only sends is told at once.
+        let _ = shutdown(&self.local, Shutdown::Read);
     }
 
     /// The connection is over, but for what has arrived.
@@ -320,5 +338,55 @@ impl Joint {
             Err(Errno::INTR) => Ok(true),
             Err(errno) => Err(Cut::Dead(errno.to_string())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::session::tests::open_pair;
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::os::unix::net::UnixStream;
+
+    /// What one gets that has much to send to a peer which says `last`, goodbye too if it is to,
+    /// and goes with all of that unread.
+    fn heard(last: &[u8], says_goodbye: bool) -> (Vec<u8>, Option<String>) {
+        let [session, mut other] = open_pair();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tcp = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut peer = listener.accept().unwrap().0;
+        let (mut ours, local) = UnixStream::pair().unwrap();
+        let (link, mut chunk) = (Arc::new(Link::default()), vec![0; 4096]);
+        let mut joint = Joint::new(tcp.into(), local.into(), session, link.clone());
+        ours.write_all(&[1; 4096]).unwrap();
+        assert_eq!(joint.turn(&mut chunk), Next::Wait);
+        // Of what follows TCP has no room, as far as is known.
+        joint.far.writable = false;
+        (joint.near.readable, joint.far.readable) = (true, true);
+        ours.write_all(&[2; 4096]).unwrap();
+        assert_eq!(joint.turn(&mut chunk), Next::Wait);
+        other.take(&[IoSlice::new(last)], last.len());
+        if says_goodbye {
+            other.finish();
+        }
+        peer.write_all(other.sealed()).unwrap();
+        peer.peek(&mut [0]).expect("something is unread");
+        drop(peer);
+        joint.far = Told { readable: true, writable: true, ended: true };
+        while joint.turn(&mut chunk) != Next::Over {}
+        drop(joint);
+        let mut got = Vec::new();
+        ours.read_to_end(&mut got).unwrap();
+        (got, link.reason().map(|cut| format!("{cut:?}")))
+    }
+
+    #[test]
+    fn what_a_peer_has_sent_before_it_went_is_read_though_nothing_can_be_sent_to_it() {
+        let (got, cut) = heard(b"last words", true);
+        assert_eq!((&got[..], cut), (&b"last words"[..], None), "it has said goodbye");
+        let (got, cut) = heard(b"last words", false);
+        assert_eq!(got, b"last words");
+        assert!(cut.is_some_and(|cut| cut.contains("reset")), "and here it has not");
     }
 }

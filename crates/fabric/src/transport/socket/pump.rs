@@ -65,6 +65,11 @@ impl Link {
         let _ = self.cut.set(cut);
     }
 
+    /// Why it was cut, if it was.
+    pub fn reason(&self) -> Option<&Cut> {
+        self.cut.get()
+    }
+
     /// Told once, before the first bytes of the peer are handed over.
     pub fn know(&self, key: impl FnOnce() -> Option<PublicKey>) {
         if self.key.get().is_none()
@@ -133,7 +138,7 @@ impl Tunnel {
 
     /// Why it has ended, if not in order.
     pub fn cut(&self) -> Option<&Cut> {
-        self.link.cut.get()
+        self.link.reason()
     }
 
     /// Whose key the peer has proved to have, if it still is a member's.

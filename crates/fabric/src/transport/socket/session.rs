@@ -30,7 +30,7 @@ use std::io::IoSlice;
 use std::ops::Range;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 /// Most bytes of records that are held. What is a little larger, 128 KiB, glibc gets from the
 /// kernel at first, all of its pages new (M_MMAP_THRESHOLD of mallopt(3)).

@@ -61,7 +61,8 @@ fn settle(sides: &mut [Session; 2], most: usize) -> [Vec<u8>; 2] {
     }
 }
 
-fn open_pair() -> [Session; 2] {
+/// The same when they know each other.
+pub(in super::super) fn open_pair() -> [Session; 2] {
     let mut sides = pair();
     assert_eq!(settle(&mut sides, usize::MAX), [vec![], vec![]]);
     assert!(sides.iter().all(|side| !side.is_greeting()));
