@@ -116,7 +116,22 @@ fn run(exchange: &Exchange, mut voice: Voice) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Plan;
     use super::*;
+    use crate::chunk::Recipe;
+
+    /// Each caster numbers its datagrams from the beginning, and a number is sealed once with a key.
+    #[test]
+    fn who_listens_when_the_caster_has_ended_gets_another_key() {
+        let file = rustix::fs::memfd_create("image", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let plan = Plan::of(&Recipe { size: 0, chunks: vec![] });
+        let exchange = Exchange::new(file.into(), plan, Arc::new(true.into()));
+        let first = exchange.group();
+        assert!(!first.is_empty());
+        assert_eq!(exchange.group(), first, "one for all who listen to a caster");
+        assert!(matches!(exchange.step(Instant::now(), Duration::ZERO), Step::End));
+        assert_ne!(exchange.group(), first);
+    }
 
     #[test]
     fn a_group_is_read_as_it_is_told_and_nothing_else_is_one() {
