@@ -120,7 +120,8 @@ mod tests {
     use super::*;
     use crate::chunk::Recipe;
 
-    /// Each caster numbers its datagrams from the beginning, and a number is sealed once with a key.
+    /// Each caster numbers its datagrams from the beginning, and a number is sealed once with a
+    /// key.
     #[test]
     fn who_listens_when_the_caster_has_ended_gets_another_key() {
         let file = rustix::fs::memfd_create("image", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
