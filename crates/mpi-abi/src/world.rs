@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -76,10 +76,15 @@ static LEVEL: AtomicI32 = AtomicI32::new(0);
 static MAIN: AtomicI32 = AtomicI32::new(0);
 
 /// Sessions that are open. They need no `MPI_Init`, and outlast `MPI_Finalize`.
-static SESSIONS: AtomicUsize = AtomicUsize::new(0);
+static SESSIONS: AtomicU64 = AtomicU64::new(0);
 
-/// Those of them that are about to end.
-static ENDING: AtomicUsize = AtomicUsize::new(0);
+/// Counts those of them that are about to end, in the same word.
+const ENDING: u64 = 1 << 32;
+
+/// Whether a session is open.
+fn has_session() -> bool {
+    SESSIONS.load(Ordering::Relaxed) % ENDING > 0
+}
 
 /// The process's MPI.
 ///
@@ -90,7 +95,7 @@ pub fn world() -> Result<&'static World> {
     match (PHASE.load(Ordering::Relaxed), WORLD.get()) {
         (RUNNING, Some(world)) => Ok(world),
         (FORKED, _) => Err(forked()),
-        (_, Some(world)) if SESSIONS.load(Ordering::Relaxed) > 0 => Ok(world),
+        (_, Some(world)) if has_session() => Ok(world),
         (AFTER, _) => Err(Error::new(Class::Other, "MPI_Finalize has been called before")),
         _ => Err(Error::new(Class::Other, "MPI_Init has not been called")),
     }
@@ -205,11 +210,10 @@ pub fn begin_session() -> Result<()> {
 /// # Errors
 /// That messages can be carried no more.
 pub fn end_session() -> Result<()> {
-    let ending = ENDING.fetch_add(1, Ordering::Relaxed) + 1;
-    let is_last = ending == SESSIONS.load(Ordering::Relaxed);
+    let before = SESSIONS.fetch_add(ENDING, Ordering::Relaxed);
+    let is_last = before / ENDING + 1 == before % ENDING;
     let left = deliver(is_last && PHASE.load(Ordering::Relaxed) != RUNNING);
-    SESSIONS.fetch_sub(1, Ordering::Relaxed);
-    ENDING.fetch_sub(1, Ordering::Relaxed);
+    SESSIONS.fetch_sub(ENDING + 1, Ordering::Relaxed);
     left
 }
 
@@ -227,7 +231,7 @@ fn deliver(is_end: bool) -> Result<()> {
 /// too, as `MPI_Finalize` has the others: there is no quiescence without one that is gone, and only
 /// at the end there is a digest. Who sees a session end cannot know that it is the last.
 extern "C" fn leave() {
-    if PHASE.load(Ordering::Relaxed) != BEFORE || SESSIONS.load(Ordering::Relaxed) > 0 {
+    if PHASE.load(Ordering::Relaxed) != BEFORE || has_session() {
         return;
     }
     SESSIONS.fetch_add(1, Ordering::Relaxed);
@@ -254,7 +258,7 @@ fn flush(waits: Waits) -> Result<()> {
 
 /// Whether nothing is sent any more when `MPI_Finalize` has been called: no session is open.
 pub fn is_last() -> bool {
-    SESSIONS.load(Ordering::Relaxed) == 0
+    !has_session()
 }
 
 /// Ends: what was sent has left, and nothing can be called any more.

@@ -275,7 +275,10 @@ impl Session<'_> {
             Event::Started(started) => return self.started(*started),
             Event::Signal(signal) => return Ok(self.signal(signal)),
             Event::Done(number, answer) => self.done(number, answer),
-            Event::Note(text) => self.note(&text),
+            Event::Note(text) => {
+                self.progress.clear();
+                self.note(&text);
+            }
             Event::Lost(number) => self.lost(number),
             Event::Back(client, ctl) => self.back(client, ctl),
             Event::Gone(error) => self.gone(&error.text),

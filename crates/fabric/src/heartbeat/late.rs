@@ -38,10 +38,10 @@ impl Children {
         gone
     }
 
-    /// A strobe was held up on its way here: each child may report one later than it could have.
-    pub fn excuse(&mut self) {
+    /// This strobe was held up on its way here: each child may report one later than it could have.
+    pub fn excuse(&mut self, sequence: u64) {
         for child in self.children.values_mut() {
-            child.since = child.since.max(child.report.sequence) + 1;
+            child.since = (child.since.max(child.report.sequence) + 1).min(sequence);
         }
     }
 

@@ -316,7 +316,7 @@ impl Heartbeat {
         }
         // Strobes that come faster than they are made were held up: the children have them later.
         if !early && now - std::mem::replace(&mut self.paced, now) < self.rhythm.period / 2 {
-            self.children.excuse();
+            self.children.excuse(sequence);
         }
         // Only who is asked knows for certain that this node is there.
         let parent = self.tree.parent(self.config.me);

@@ -65,7 +65,7 @@ impl Core {
                 return Err("a variable that does not exist");
             }
             // An opening that an earlier life was taken in by may still be on its way: this life
-            // has asked only if a master has said since that there are others without it.
+            // takes none before a master has told it of an epoch.
             let has_joined = self.promised > 0 && opening.joined.contains(node);
             if !outside || has_joined {
                 self.enter(epoch, opening.clone());

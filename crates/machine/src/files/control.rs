@@ -63,7 +63,9 @@ impl<K: Commands> Handle for Control<K> {
 
     fn truncate(&self, size: u64) -> Result<()> {
         if size == 0 {
-            self.partial.lock().expect("no holder panics").clear();
+            // Behind what was written before.
+            let partial = self.partial.clone();
+            self.lane.run(move || partial.lock().expect("no holder panics").clear());
         }
         Ok(())
     }

@@ -179,14 +179,20 @@ pub(super) fn give_back(job: &Arc<Job>) -> bool {
     true
 }
 
-/// Has a job that has given its nodes back wait for others, before all others of its priority.
+/// Has a job that has given its nodes back wait for others, before all others of its priority,
+/// unless there are none that it could ever have.
 pub(super) fn wait_again(job: &Arc<Job>) -> Result<()> {
     let Some(manager) = job.manager.upgrade() else { return launch::gone() };
-    if job.state().progress.phase() == Phase::New {
+    let (spec, phase) = {
+        let state = job.state();
+        (state.spec.clone(), state.progress.phase())
+    };
+    let Some(mut spec) = spec else { return Ok(()) };
+    manager.ask(job, &mut spec)?;
+    if phase == Phase::New {
         job.queued(&manager)?;
     }
-    let spec = job.state().spec.clone();
-    spec.iter().for_each(|spec| manager.requeue(job, spec));
+    manager.requeue(job, &spec);
     Ok(())
 }
 

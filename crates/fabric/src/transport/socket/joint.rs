@@ -135,8 +135,11 @@ impl Joint {
     /// Does what can be done. `chunk` is anybody's memory.
     pub fn turn(&mut self, chunk: &mut [u8]) -> Next {
         for _ in 0..TURNS {
-            let sent = self.send(chunk).unwrap_or_else(|cut| {
-                self.deafen(cut);
+            let sent = self.send(chunk).unwrap_or_else(|failed| {
+                match failed {
+                    Errno::PIPE | Errno::CONNRESET => self.deafen(Cut::Dead(failed.to_string())),
+                    _ => self.fail(Cut::Dead(failed.to_string())),
+                }
                 true
             });
             let moved = match self.receive() {
@@ -191,7 +194,7 @@ impl Joint {
     }
 
     /// Moves bytes to the peer; true if something has moved.
-    fn send(&mut self, chunk: &mut [u8]) -> Result<bool, Cut> {
+    fn send(&mut self, chunk: &mut [u8]) -> Result<bool, Errno> {
         if self.outward == Way::Ended {
             return Ok(false);
         }
@@ -221,7 +224,7 @@ impl Joint {
     }
 
     /// Writes records; true if some were.
-    fn flush(&mut self) -> Result<bool, Cut> {
+    fn flush(&mut self) -> Result<bool, Errno> {
         let mut moved = false;
         while self.far.writable && !self.is_silent() {
             match send(&self.tcp, self.session.sealed(), SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
@@ -232,7 +235,7 @@ impl Joint {
                 }
                 Err(Errno::AGAIN) => self.far.writable = false,
                 Err(Errno::INTR) => {}
-                Err(errno) => return Err(Cut::Dead(errno.to_string())),
+                Err(errno) => return Err(errno),
             }
         }
         Ok(moved)
