@@ -4,6 +4,9 @@
 mod cluster;
 
 use cluster::{Cluster, until};
+use muster_base::limits::JOBS_REMEMBERED;
+use muster_ninep::client::{Client, Options};
+use muster_ninep::tree::OpenFlags;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -266,5 +269,41 @@ fn the_history_outlives_the_manager() {
         let told = cluster.muster(&["history", words[0], words[1]]).run().code(2).says(said);
         assert_eq!(told.err.lines().count(), 1, "{}", told.err);
     }
+    cluster.down();
+}
+
+/// A loop that started 300 jobs lost the exit statuses of the first, and who waited for all of them
+/// heard that there was no job 1, and nothing of the others.
+#[test]
+fn how_a_job_has_ended_is_known_when_no_more_is_kept_of_it() {
+    let cluster = Cluster::up("t0155forgotten", 1);
+    let address = format!("unix!{}", cluster.directory().join("manager.sock").display());
+    let client = Client::connect(&address.parse().unwrap(), Options::default()).unwrap();
+    for exit in [3, 0].into_iter().chain([0; JOBS_REMEMBERED + 1]).chain([4]) {
+        let clone = client.open("jobs/clone", OpenFlags::default()).unwrap().into_fid();
+        let id = String::from_utf8(clone.read_at(0, 32).unwrap()).unwrap();
+        let spec = format!("{{\"argv\":[\"sh\",\"-c\",\"exit {exit}\"]}}");
+        client.write(&format!("jobs/{id}/spec"), spec).unwrap();
+        client.write(&format!("jobs/{id}/ctl"), "start\n").unwrap();
+        client.read(&format!("jobs/{id}/wait")).unwrap();
+    }
+    let last = (JOBS_REMEMBERED + 4).to_string();
+    let gone = "has ended with exit status 3, and what it printed is not kept any more";
+    for words in [&["logs", "1"][..], &["ps", "1"], &["cat", "/jobs/1/stdout"]] {
+        cluster.muster(words).run().code(1).says(gone).says("[E166]");
+    }
+    let told = cluster.muster(&["kill", "1"]).run().ok();
+    assert_eq!(told.out, "job 1 has ended already with exit status 3\n");
+    cluster.muster(&["wait", "1"]).run().code(3).says(gone);
+    let said = cluster.muster(&["wait", "2"]).run().ok();
+    assert_eq!((said.out, said.err), Default::default());
+    // Each is waited for whatever becomes of those before, and named.
+    let said = cluster.muster(&["wait", "2", "999", "1", &last]).run().code(1);
+    let lines: Vec<&str> = said.err.lines().collect();
+    assert_eq!(lines.len(), 3, "{}", said.err);
+    assert!(lines[0].starts_with("job 999: muster: there is no job 999"), "{}", said.err);
+    assert!(lines[1].starts_with("job 1: muster: job 1 has ended"), "{}", said.err);
+    assert!(lines[2].starts_with(&format!("job {last}: your program: ")), "{}", said.err);
+    drop(client);
     cluster.down();
 }

@@ -96,6 +96,10 @@ pub const NODES_HERE_MAX: usize = 256;
 /// about 500 bytes, so 8,000 jobs are there, and fewer with many nodes or long arguments.
 pub const HISTORY_FILE_MAX: u64 = 4 * 1024 * 1024;
 
+/// Jobs that are kept whole after they are done, with their ranks and output: as many as fit on a
+/// few screens. Of those before them the history has a line each.
+pub const JOBS_REMEMBERED: usize = 256;
+
 /// How often a job may begin again: one that loses a node each time will do so a hundredth time.
 pub const REQUEUES_MAX: u32 = 100;
 

@@ -1,9 +1,11 @@
 //! `muster cat`: files of the cluster tree.
 
-use super::refused;
+use super::{job_path, job_refused, refused};
 use crate::cluster::Context;
+use crate::members::JobName;
 use anyhow::Result;
 use muster_ninep::client::Client;
+use muster_ninep::error::Error;
 use muster_ninep::tree::OpenFlags;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -30,8 +32,21 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A refusal; what is of a job of which no more is kept is told as that.
+fn missing(client: &Client, path: &str, error: Error) -> anyhow::Error {
+    let job = path.trim_start_matches('/').strip_prefix("jobs/");
+    let job = job.and_then(|rest| rest.split('/').next()?.parse().ok());
+    match job {
+        Some(job) if client.getattr(&job_path(job)).is_err() => {
+            job_refused(client, &JobName::here(job), error)
+        }
+        _ => refused(error),
+    }
+}
+
 fn print(client: &Client, path: &str) -> Result<()> {
-    let file = client.open(path, OpenFlags::default()).map_err(refused)?;
+    let opened = client.open(path, OpenFlags::default());
+    let file = opened.map_err(|error| missing(client, path, error))?;
     if file.fid().qid().is_dir() {
         anyhow::bail!("{path} is a directory; list it: muster ls {path}  [E160]");
     }

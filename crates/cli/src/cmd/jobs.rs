@@ -2,9 +2,11 @@
 
 use super::table::{self, Column};
 use crate::members::{label, labels};
+use muster_base::limits::JOBS_REMEMBERED;
 use muster_base::nodeset::fold;
 use muster_machine::manager::spec::{Phase, Status as Job};
 use muster_machine::usage::Usage;
+use muster_ninep::client::Client;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -49,6 +51,26 @@ pub fn row(job: &Job, cluster: Option<&str>, now: f64) -> Vec<String> {
         job.exit.map(|code| code.to_string()).unwrap_or_default(),
         why(job, cluster),
     ]
+}
+
+/// What the history tells of a job of which the manager keeps no more: of its last attempt. A view
+/// tells of its own.
+pub fn forgotten(client: &Client, number: u32) -> Option<Job> {
+    let all = client.read("history").ok()?;
+    let id = format!("\"id\":{number},");
+    // Few of thousands of lines have it.
+    let lines = std::str::from_utf8(&all).ok()?.lines().filter(|line| line.contains(&id));
+    let jobs = lines.filter_map(|line| serde_json::from_str::<Job>(line).ok());
+    jobs.filter(|job| job.id == number).max_by_key(|job| job.requeued.len())
+}
+
+/// Says that no more than this is kept of a job.
+pub fn no_more_of(label: &str, job: &Job) -> String {
+    let exit = job.exit.map(|code| format!(" with exit status {code}")).unwrap_or_default();
+    format!(
+        "job {label} has ended{exit}, and what it printed is not kept any more: of the last \
+         {JOBS_REMEMBERED} jobs it is. See: muster history"
+    )
 }
 
 /// Why it ended so or waits, in which job it runs and, if it has begun again, why it did the last

@@ -3,7 +3,7 @@
 //! As scancel does, it asks first: ranks are sent SIGTERM, and what is left of them after the job's
 //! time of grace is killed.
 
-use super::{Usage, job_path, job_refused};
+use super::{Usage, job_path, job_refused, jobs};
 use crate::cluster::Context;
 use crate::members::{Connections, JobName};
 use anyhow::{Error, Result};
@@ -56,16 +56,17 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 fn tell(client: &Client, name: &JobName, order: &str) -> Result<()> {
     let job = name.number;
     // One that has ended takes orders and does nothing: it is told who asks.
-    if let Ok(text) = client.read(&format!("{}/status", job_path(job)))
-        && let Ok(status) = serde_json::from_slice::<Job>(&text)
-        && status.state == Phase::Done
-    {
+    let status = match client.read(&format!("{}/status", job_path(job))) {
+        Ok(text) => serde_json::from_slice::<Job>(&text).ok(),
+        Err(_) => jobs::forgotten(client, job),
+    };
+    if let Some(status) = status.filter(|status| status.state == Phase::Done) {
         let exit = status.exit.map(|code| format!(" with exit status {code}"));
         let line = format!("job {} has ended already{}", name.label(), exit.unwrap_or_default());
         return Ok(writeln!(io::stdout(), "{line}")?);
     }
     let told = client.write(&format!("{}/ctl", job_path(job)), order);
-    told.map_err(|error| job_refused(name, error))
+    told.map_err(|error| job_refused(client, name, error))
 }
 
 /// The number of a signal, however it was given.

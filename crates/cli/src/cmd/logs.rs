@@ -44,7 +44,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     if args.drop {
         let dropped = client.write(&format!("{}/ctl", job_path(job)), "drop output\n");
-        dropped.map_err(|error| job_refused(&args.job, error))?;
+        dropped.map_err(|error| job_refused(&client, &args.job, error))?;
         return Ok(ExitCode::SUCCESS);
     }
     let file = if args.stderr { "stderr" } else { "stdout" };
@@ -165,7 +165,7 @@ fn ranks(client: &Client, name: &JobName, follow: bool) -> Result<Option<Vec<u32
             return Ok(Some(ranks));
         }
         let status = client.read(&format!("{}/status", job_path(job)));
-        let status = status.map_err(|error| job_refused(name, error))?;
+        let status = status.map_err(|error| job_refused(client, name, error))?;
         let Status { state, why, .. } = serde_json::from_slice(&status)?;
         if !matches!(state, Phase::New | Phase::Pending) {
             // It may have got them meanwhile.
@@ -194,7 +194,7 @@ fn placed(client: &Client, name: &JobName) -> Result<Vec<u32>> {
         Err(error) if error.errno == Errno::NOENT && client.getattr(&directory).is_ok() => {
             return Ok(Vec::new());
         }
-        other => other.map_err(|error| job_refused(name, error))?,
+        other => other.map_err(|error| job_refused(client, name, error))?,
     };
     let number = |name: &[u8]| std::str::from_utf8(name).ok()?.parse::<u32>().ok();
     let mut ranks: Vec<u32> = entries.iter().filter_map(|entry| number(&entry.name)).collect();

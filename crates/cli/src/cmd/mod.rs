@@ -36,6 +36,7 @@ mod write;
 use crate::cluster::Context;
 use crate::members::JobName;
 use anyhow::Result;
+use muster_ninep::client::Client;
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -186,10 +187,13 @@ fn job_path(job: u32) -> String {
     format!("jobs/{job}")
 }
 
-/// A refusal by a file of a job: that there is no such job is told as such.
-fn job_refused(job: &JobName, error: muster_ninep::error::Error) -> anyhow::Error {
+/// A refusal by a file of a job: that there is no such job is told as such, and that there was one.
+fn job_refused(client: &Client, job: &JobName, error: muster_ninep::error::Error) -> anyhow::Error {
     if error.errno == muster_ninep::error::Errno::NOENT {
         let (label, listing) = (job.label(), job.listing());
+        if let Some(before) = jobs::forgotten(client, job.number) {
+            return anyhow::anyhow!("{}  [E166]", jobs::no_more_of(&label, &before));
+        }
         return anyhow::anyhow!("there is no job {label}; see: {listing}  [E162]");
     }
     refused(error)

@@ -111,7 +111,7 @@ fn of_cluster(mut job: Value, cluster: Option<&str>) -> Value {
 /// The status of a job, with what it uses now.
 fn whole(client: &Client, name: &JobName) -> Result<Value> {
     let text = client.read(&format!("{}/status", job_path(name.number)));
-    let text = text.map_err(|error| job_refused(name, error))?;
+    let text = text.map_err(|error| job_refused(client, name, error))?;
     let mut job: Value = serde_json::from_slice(&text)?;
     look(client, &mut job);
     Ok(job)

@@ -1,11 +1,12 @@
 //! `muster wait`: until jobs have ended, and how.
 
-use super::{job_path, job_refused};
+use super::{job_path, job_refused, jobs};
 use crate::cluster::Context;
 use crate::members::JobName;
 use crate::run::{ended, say};
 use anyhow::Result;
 use muster_machine::manager::spec::Status;
+use muster_ninep::error::Errno;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "Examples:\n  muster wait 3 4 && muster logs 4\n  \
@@ -13,9 +14,10 @@ const EXAMPLES: &str = "Examples:\n  muster wait 3 4 && muster logs 4\n  \
 
 /// Wait until jobs have ended.
 ///
-/// Says what muster run would have said of those that failed. The exit status is that of the first
-/// of them, in the order of the command line: 0 when all went well. Nothing becomes of a job if
-/// nobody waits for it any more.
+/// Says what muster run would have said of those that failed, behind the job's number if there are
+/// several. The exit status is that of the first of them, in the order of the command line: 0 when
+/// all went well, 1 of a job that is not known. Of those before the last 256 it tells the exit
+/// status alone. Nothing becomes of a job if nobody waits for it any more.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -27,8 +29,20 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let mut first = 0;
     for job in &args.jobs {
-        let (exit, lines) = ended(&status(job, &job.context(context))?);
-        lines.iter().for_each(|line| say(line));
+        let label = job.label();
+        let (exit, lines) = match outcome(job, &job.context(context)) {
+            Ok(Outcome::Ended(status)) => ended(&status, &label),
+            Ok(Outcome::Forgotten(job)) => (job.exit.unwrap_or(UNKNOWN), no_more(&label, &job)),
+            Err(error) if args.jobs.len() == 1 => return Err(error),
+            // The others are waited for all the same.
+            Err(error) => (UNKNOWN, vec![format!("muster: {error}")]),
+        };
+        for line in &lines {
+            match args.jobs.len() {
+                1 => say(line),
+                _ => say(&format!("job {label}: {line}")),
+            }
+        }
         if first == 0 {
             first = exit;
         }
@@ -36,16 +50,40 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     Ok(first.into())
 }
 
+/// What counts for a job of which it is not known how it has ended.
+const UNKNOWN: u8 = 1;
+
+/// What is told of a job that has ended.
+enum Outcome {
+    Ended(Box<Status>),
+    /// No more is kept of it than a line.
+    Forgotten(Box<Status>),
+}
+
+/// What is said of a job of which no more is kept, if it has failed.
+fn no_more(label: &str, job: &Status) -> Vec<String> {
+    match job.exit {
+        Some(0) => Vec::new(),
+        _ => vec![format!("muster: {}  [E166]", jobs::no_more_of(label, job))],
+    }
+}
+
 /// How a job has ended, once it has: also where another manager tells it than the one that was
 /// asked.
-fn status(job: &JobName, context: &Context) -> Result<Status> {
+fn outcome(job: &JobName, context: &Context) -> Result<Outcome> {
     let mut client = context.connect()?;
     loop {
         let error = match client.read(&format!("{}/wait", job_path(job.number))) {
-            Ok(status) => return Ok(serde_json::from_slice(&status)?),
+            Ok(status) => return Ok(Outcome::Ended(serde_json::from_slice(&status)?)),
             Err(error) => error,
         };
-        let again = client.ended().and_then(|_| context.connect_again());
-        client = again.ok_or_else(|| job_refused(job, error))?;
+        if client.ended().is_none() {
+            let is_unknown = error.errno == Errno::NOENT;
+            let forgotten = is_unknown.then(|| jobs::forgotten(&client, job.number)).flatten();
+            let refused = || job_refused(&client, job, error);
+            return forgotten.map(|it| Outcome::Forgotten(Box::new(it))).ok_or_else(refused);
+        }
+        let again = context.connect_again();
+        client = again.ok_or_else(|| job_refused(&client, job, error))?;
     }
 }

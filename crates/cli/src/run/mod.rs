@@ -111,11 +111,12 @@ pub fn say_left_out(flags: &[String]) {
     }
 }
 
-/// How a job has ended: its exit status, and what is said of it, nothing if all went well.
-pub fn ended(status: &Status) -> (u8, Vec<String>) {
+/// How a job that is called so has ended: its exit status, and what is said of it, nothing if all
+/// went well.
+pub fn ended(status: &Status, job: &str) -> (u8, Vec<String>) {
     match submit::not_run(status) {
         Some(failure) => (failure.exit, vec![format!("muster: {failure}")]),
-        None => (status.exit.unwrap_or(failure::exit::OURS), summary::lines(status)),
+        None => (status.exit.unwrap_or(failure::exit::OURS), summary::lines(status, job)),
     }
 }
 

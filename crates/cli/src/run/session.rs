@@ -508,7 +508,7 @@ impl Session<'_> {
         if let Some(failure) = submit::not_run(&status) {
             return Err(submit::advised(failure, &self.wish.program, &self.wish.named));
         }
-        let mut told = summary::lines(&status);
+        let mut told = summary::lines(&status, &status.id.to_string());
         if matches!(&self.wish.program, Program::Here(all) if all[0].arch.is_some())
             && let Some(failure) = library::lacking(&self.cluster.client, &status, &self.wish.named)
         {

@@ -76,8 +76,8 @@ fn told(Sent { chunks, of, rounds, multicast }: &Sent) -> String {
 }
 
 /// The lines, none if all went well. Of a job that went on without ranks that were lost, those are
-/// named though its exit status is 0.
-pub fn lines(status: &Status) -> Vec<String> {
+/// named though its exit status is 0. `job` is what it is called.
+pub fn lines(status: &Status, job: &str) -> Vec<String> {
     let exit = status.exit.unwrap_or(exit::OURS);
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut ended = 0;
@@ -95,7 +95,6 @@ pub fn lines(status: &Status) -> Vec<String> {
             None => groups.push(Group { fate, ranks: vec![rank] }),
         }
     }
-    let job = status.id;
     let why = status.why.as_deref();
     let mut lines = Vec::new();
     match status.end {
@@ -193,6 +192,10 @@ impl Group<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn lines(status: &Status) -> Vec<String> {
+        super::lines(status, &status.id.to_string())
+    }
 
     fn rank(rank: usize, node: &str, status: Option<i32>, why: Option<&str>) -> RankStatus {
         let state = if status.is_some() { RankPhase::Done } else { RankPhase::Lost };

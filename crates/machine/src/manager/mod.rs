@@ -54,6 +54,7 @@ use job::{Birth, Job};
 use journal::{Journal, Record};
 use log::JobLog;
 use mail::Mail;
+use muster_base::limits::JOBS_REMEMBERED;
 use muster_ninep::error::{Error, Result, fail};
 use nodes::Nodes;
 use queue::Queue;
@@ -65,9 +66,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 use strobe::Strobe;
 use timer::Timer;
-
-/// Jobs that are remembered after they are done.
-const REMEMBERED: usize = 256;
 
 /// The manager of one cluster.
 pub struct Manager {
@@ -122,7 +120,7 @@ pub(crate) fn uptime() -> f64 {
 /// Takes those out that are not remembered any more, of jobs in the order in which they ended: the
 /// first, whenever they were made. Who has waited for a long one may not have looked at it yet.
 fn outdated(ended: &mut Vec<u32>) -> Vec<u32> {
-    let too_many = ended.len().saturating_sub(REMEMBERED);
+    let too_many = ended.len().saturating_sub(JOBS_REMEMBERED);
     ended.drain(..too_many).collect()
 }
 
@@ -214,7 +212,7 @@ impl Manager {
         jobs.table.insert(id, job.clone());
         let outdated = Manager::outdated(&mut jobs);
         jobs.forgotten += outdated.len();
-        let is_to_tidy = jobs.forgotten >= REMEMBERED || self.journal.is_long();
+        let is_to_tidy = jobs.forgotten >= JOBS_REMEMBERED || self.journal.is_long();
         if is_to_tidy {
             jobs.forgotten = 0;
         }
@@ -281,12 +279,12 @@ mod tests {
 
     #[test]
     fn a_long_job_that_has_just_ended_is_remembered_though_its_number_is_the_lowest() {
-        let kept = REMEMBERED as u32;
+        let kept = JOBS_REMEMBERED as u32;
         let mut ended: Vec<u32> = (2..=kept).chain([1]).collect();
         assert!(outdated(&mut ended).is_empty());
         ended.extend([kept + 2, kept + 1]);
         assert_eq!(outdated(&mut ended), [2, 3]);
-        assert_eq!(ended.len(), REMEMBERED);
+        assert_eq!(ended.len(), JOBS_REMEMBERED);
         assert!(ended.contains(&1));
     }
 }
