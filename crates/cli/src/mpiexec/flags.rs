@@ -4,6 +4,7 @@
 use super::{Line, Part, Tells, mistake};
 use crate::cmd::run;
 use crate::run::Failure;
+use muster_base::limits::SESSIONS_MAX;
 use std::fmt::Write;
 use std::net::Ipv6Addr;
 
@@ -44,11 +45,11 @@ const FLAGS: &[Flag] = &[
     Flag {
         names: &["hostfile", "machinefile", "f"],
         values: &["FILE"],
-        about: "on those of a file: one on a line, with slots=4 or :4",
+        about: "on those of a file: one on a line, with slots=4 or :4; or of muster up --hosts",
         does: |line, values| {
             let text = std::fs::read_to_string(&values[0]);
             let text = text.map_err(|error| format!("{}: {}", values[0], crate::run::said(&error)));
-            let told = host_file(&text?)?;
+            let told = host_file(&text?).map_err(|why| format!("{}: {why}", values[0]))?;
             if told.is_empty() {
                 return Err(format!("{}: it names no host", values[0]));
             }
@@ -288,8 +289,14 @@ fn is_size(word: &str) -> bool {
 
 type Host = (String, Option<u32>);
 
-/// A host with its places: `n0`, `n0:4`. An address with colons has none.
+/// A host with its places: `n0`, `n0:4`. An address with colons has none, but in brackets.
 fn host(word: &str) -> Result<Host, String> {
+    let bracketed = word.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    if let Some((address, behind)) = bracketed.filter(|(name, _)| name.parse::<Ipv6Addr>().is_ok())
+    {
+        let places = behind.strip_prefix(':').map(number).transpose()?;
+        return Ok((address.to_owned(), places));
+    }
     match word.rsplit_once(':').filter(|_| word.parse::<Ipv6Addr>().is_err()) {
         Some((name, places)) => Ok((name.to_owned(), Some(number(places)?))),
         None => Ok((word.to_owned(), None)),
@@ -306,24 +313,67 @@ fn hosts(text: &str) -> Result<Vec<Host>, String> {
     words.filter(|word| !word.is_empty()).map(host).collect()
 }
 
-/// The hosts of a file: a line each.
+/// Words of others' files of hosts that change nothing here: limits, interfaces and users.
+const OF_OTHERS: [&str; 14] = [
+    "max_slots",
+    "max-slots",
+    "slots_max",
+    "slots-max",
+    "count_max",
+    "count-max",
+    "cpu_max",
+    "cpu-max",
+    "user",
+    "username",
+    "user_name",
+    "user-name",
+    "binding",
+    "ifname",
+];
+
+/// The hosts of a file: a line each. In one for `muster up --hosts`, which has `nodes=` or users in
+/// it, a number behind a host's name is the port of its ssh, and says nothing of places.
 fn host_file(text: &str) -> Result<Vec<Host>, String> {
-    let mut all = Vec::new();
-    for line in text.lines() {
-        let mut words = line.split('#').next().unwrap_or_default().split_whitespace();
-        let Some(first) = words.next() else { continue };
-        let (name, mut places) = host(first)?;
-        for word in words {
-            match word.split_once('=') {
-                Some(("slots", count)) => places = Some(number(count)?),
-                _ if word.parse::<u32>().is_ok() => places = Some(number(word)?),
-                // Limits and interfaces of others.
-                _ => {}
-            }
-        }
-        all.push((name, places));
+    let lines = || text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let is_of_up = |line: &str| {
+        line.split_whitespace().any(|word| word.starts_with("nodes=") || word.contains('@'))
+    };
+    let has_ports = lines().any(is_of_up);
+    let mut all: Vec<Host> = Vec::new();
+    for (at, line) in lines().enumerate() {
+        let host = host_line(line, has_ports).map_err(|why| format!("line {}: {why}", at + 1))?;
+        // There, one that is named twice has two ports.
+        all.extend(host.filter(|host| !has_ports || !all.contains(host)));
     }
     Ok(all)
+}
+
+fn host_line(line: &str, has_ports: bool) -> Result<Option<Host>, String> {
+    let mut words = line.split_whitespace();
+    let Some(first) = words.next() else { return Ok(None) };
+    let (name, mut places) = host(first)?;
+    let name = name.rsplit_once('@').map_or(name.as_str(), |(_, name)| name).to_owned();
+    if has_ports {
+        places = None;
+    }
+    if let Some(count) = places.filter(|count| *count as usize > SESSIONS_MAX) {
+        return Err(format!(
+            "'{first}' are {count} ranks, and a node runs {SESSIONS_MAX} at most; if that is the \
+             port of its ssh, write {first} nodes=1"
+        ));
+    }
+    for word in words {
+        match word.split_once('=') {
+            Some(("slots" | "slot" | "count" | "cpu" | "cpus", count)) => {
+                places = Some(number(count)?);
+            }
+            Some(("nodes", count)) => _ = number(count)?,
+            Some((word, _)) if OF_OTHERS.contains(&word) => {}
+            None if word.parse::<u32>().is_ok() => places = Some(number(word)?),
+            _ => return Err(format!("'{word}' is not understood; write slots=N")),
+        }
+    }
+    Ok(Some((name, places)))
 }
 
 /// Reads a command line.
@@ -506,6 +556,21 @@ mod tests {
         let file = host_file("# ours\nn0 slots=2 max_slots=3\n\nn1:4 # new\nn2 5\nn3\n").unwrap();
         let places: Vec<Option<u32>> = file.iter().map(|(_, places)| *places).collect();
         assert_eq!(places, [Some(2), Some(4), Some(5), None]);
+        // One that a cluster was brought up with: once the port of its ssh was 2299 ranks.
+        let file = host_file(
+            "127.0.0.1:2299 nodes=2\n127.0.0.1:2300\nann@lab:22\n[fd00::3]:22\nlab3 slots=4\n",
+        );
+        let told = |(name, places): &Host| format!("{name}={} ", places.unwrap_or(0));
+        let told: String = file.unwrap().iter().map(told).collect();
+        assert_eq!(told, "127.0.0.1=0 lab=0 fd00::3=0 lab3=4 ");
+        for (text, said) in [
+            ("n0\nn1 foo=3", "line 2: 'foo=3' is not understood; write slots=N"),
+            ("n0 many", "line 1: 'many' is not understood"),
+            ("\nn0 slots=x", "line 2: 'x' is no number of ranks"),
+            ("lab:22022", "line 1: 'lab:22022' are 22022 ranks, and a node runs 3072 at most; if"),
+        ] {
+            assert!(host_file(text).expect_err(text).starts_with(said), "{text}");
+        }
     }
 
     #[test]

@@ -45,16 +45,19 @@ impl Nodes {
         if own.is_empty() { of(&is_here) } else { own }
     }
 
-    /// The nodes that a name means: a host's all, or those of a set.
+    /// The nodes that a name means: a host's all, or those of a set, of hosts too.
     fn called(&self, name: &str) -> Result<Vec<String>, Failure> {
-        let Some(all) = &self.all else {
-            return nodeset::expand(name).map_err(|error| mistake(format!("{name}: {error}")));
-        };
-        let is_node = all.iter().any(|(node, _)| node == name);
-        match self.on(name) {
-            nodes if !nodes.is_empty() && !is_node => Ok(nodes),
-            _ => nodeset::expand(name).map_err(|error| mistake(format!("{name}: {error}"))),
+        if let Some(nodes) = self.of_host(name) {
+            return Ok(nodes);
         }
+        let names = nodeset::expand(name).map_err(|error| mistake(format!("{name}: {error}")))?;
+        Ok(names.into_iter().flat_map(|it| self.of_host(&it).unwrap_or(vec![it])).collect())
+    }
+
+    /// The nodes of a host, if that is one and no node.
+    fn of_host(&self, name: &str) -> Option<Vec<String>> {
+        let is_node = self.all.iter().flatten().any(|(node, _)| node == name);
+        Some(self.on(name)).filter(|nodes| !nodes.is_empty() && !is_node)
     }
 }
 
@@ -203,6 +206,7 @@ mod tests {
             ("-n 2 -host n3,n0 x", "-w n3,n0 -n 2 --ntasks-per-node 8"),
             ("-H n[1,3] -ppn 2 x", "-w n[1,3] -n 4 --ntasks-per-node 2"),
             ("-n 2 -H lab2 x", "-w n[2-3] -n 2 --ntasks-per-node 8"),
+            ("-n 2 -H n0,lab[2-2] x", "-w n[0,2-3] -n 2 --ntasks-per-node 8"),
             ("-n 4 -H localhost:4 x", "-n 4 --ntasks-per-node 8"),
             ("-H localhost:4 x", "-n 4 --ntasks-per-node 8"),
             ("-H localhost,127.0.0.1:2,::1 x", "-n 4 --ntasks-per-node 8"),
