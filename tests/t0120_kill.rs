@@ -252,6 +252,33 @@ fn a_frozen_node_does_not_hold_up_the_end() {
     cluster.leftovers();
 }
 
+/// It took a cluster that it did not see for one that had crashed, and what had its keeper's number
+/// among the job's own processes for the keeper.
+#[test]
+fn a_job_cannot_take_its_own_cluster_down() {
+    let cluster = Cluster::up("t0120own", 1);
+    let inside = |line: &str| cluster.muster(&["run", "sh", "-c", line, cluster::MUSTER]).run();
+    let said = inside("$0 down").code(1);
+    assert!(said.err.contains("a job cannot take its own cluster down"), "{}", said.err);
+    // Nor one that it does not call its own, and does not see either.
+    let said = inside("unset MUSTER_JOB; $0 down").code(1);
+    assert!(said.out.is_empty() && said.err.contains("[E129"), "{} {}", said.out, said.err);
+    cluster.muster(&["run", "true"]).run().ok();
+    cluster.down();
+}
+
+/// The second found daemons without a keeper, and told of a crash.
+#[test]
+fn two_who_take_a_cluster_down_at_once_tell_of_no_crash() {
+    let cluster = Cluster::up("t0120twice", 2);
+    let both = [0; 2].map(|_| cluster.muster(&["down"]).start());
+    for down in both {
+        let said = down.wait().ok();
+        assert!(!said.out.contains("crash"), "{}", said.out);
+    }
+    cluster.leftovers();
+}
+
 #[test]
 fn a_job_on_a_frozen_node_can_be_killed() {
     let cluster = Cluster::up("t0120frozen", 4);

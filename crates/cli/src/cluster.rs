@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
 use muster_base::quote;
+use muster_machine::hosts;
 use muster_machine::keeper::{EMBEDDED, Keeper, Plan, Runtime, State, by_file, clear_dead};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Options};
@@ -51,6 +52,12 @@ impl Context {
     /// # Errors
     /// One sentence: no such cluster, it is ending, the manager does not answer.
     pub fn connect(&self) -> Result<Client> {
+        if self.cluster.starts_with(hosts::PREFIX) {
+            bail!(
+                "a job of a cluster on several hosts does not reach its manager: start muster run \
+                 and mpiexec where the cluster was brought up, not in a job  [E129]"
+            );
+        }
         match self.runtime.state(&self.cluster)? {
             None | Some(State::Dead) => return Err(self.none_up()),
             Some(State::Ending) => {

@@ -2,7 +2,7 @@
 
 use super::{SCHEMA, Usage, print_json};
 use crate::cluster::{Context, Status};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use muster_base::nodeset::fold;
 use muster_machine::keeper::{Downed, down};
 use muster_ninep::error::Errno;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 /// End a cluster and all that runs in it, within ten seconds.
 ///
 /// What is stopped or does not answer is killed. Without a cluster there is nothing to do, and
-/// that is no error.
+/// that is no error. A job cannot take its own cluster down.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print JSON
@@ -24,6 +24,13 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if let Some(view) = context.view.as_deref().filter(|view| *view != "/") {
         return Err(Usage(not_alone(&context.cluster, view)).into());
+    }
+    if let Some(job) = context.own_job() {
+        bail!(
+            "this is job {job} of cluster {}, and a job cannot take its own cluster down: muster \
+             down outside of it  [E129]",
+            context.cluster
+        );
     }
     if is_in_own_view(context) {
         let text = "down ends the whole cluster, and who is named in a view of it sees no more";
@@ -83,7 +90,7 @@ fn sentence(
             "no cluster {cluster} is up, but {all}; to end it: muster --cluster {other} down"
         );
     };
-    if !downed.was_up {
+    if !downed.was_up && !downed.was_ending {
         return format!("cluster {cluster} had crashed: what was left of it is removed");
     }
     let nodes = match downed.nodes.len() {
@@ -100,7 +107,8 @@ fn sentence(
         [] => String::new(),
         some => format!(" (killed, since it did not end by itself: {})", fold(some)),
     };
-    format!("cluster {cluster} is down{nodes}{jobs}{killed}")
+    let how = if downed.was_ending { "was ending already, and is down" } else { "is down" };
+    format!("cluster {cluster} {how}{nodes}{jobs}{killed}")
 }
 
 #[cfg(test)]
@@ -124,6 +132,9 @@ mod tests {
         assert_eq!(said, "no cluster x is up, but lab; to end it: muster --cluster lab down");
         let mut downed = Downed::default();
         assert!(sentence(None, Some(&downed)).contains("had crashed"));
+        downed.was_ending = true;
+        assert!(sentence(None, Some(&downed)).ends_with("x was ending already, and is down"));
+        downed.was_ending = false;
         downed.was_up = true;
         downed.nodes = ["n0", "n1", "n2"].map(String::from).to_vec();
         let said = sentence(Some(2), Some(&downed));

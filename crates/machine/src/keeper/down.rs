@@ -28,11 +28,16 @@ const DAEMONS: Duration = Duration::from_millis(5000);
 pub struct Downed {
     /// Whether it was up; otherwise only what a crash had left was removed.
     pub was_up: bool,
+    /// Whether it was about to end by itself: another takes it down, or its keeper was killed.
+    pub was_ending: bool,
     /// Its nodes whose daemons were there.
     pub nodes: Vec<String>,
     /// What had to be killed, because it did not end by itself.
     pub killed: Vec<String>,
 }
+
+/// Between two looks at who holds a lock.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// From then on a directory in which nobody is was left, and is not about to be entered.
 const OLD: Duration = Duration::from_secs(60);
@@ -49,21 +54,45 @@ pub fn down(runtime: &Runtime, name: &str) -> Result<Option<Downed>, Error> {
     // A host's are one entry, `n[4-7]`.
     let each = |name: String| expand(&name).unwrap_or_else(|_| vec![name]);
     downed.nodes = nodes.flat_map(each).filter(|name| is_node(name)).collect();
-    if let Some(pid) = keeper(&directory)?
-        && let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty())
-        // The lock is still held after the opening, so the process is still its holder.
-        && keeper(&directory)? == Some(pid)
-    {
-        downed.was_up = true;
-        let _ = pidfd_send_signal(&pidfd, Signal::TERM);
-        if !wait(&pidfd, Instant::now() + KEEPER) {
-            downed.killed.push("keeper".into());
-            let _ = pidfd_send_signal(&pidfd, Signal::KILL);
-            wait(&pidfd, Instant::now() + KILLED);
-        }
+    if let Some(keeper) = keeper_process(&directory)? {
+        end_keeper(&keeper, &mut downed);
+    }
+    if !downed.was_up {
+        downed.was_ending = matches!(state(&directory)?, State::Ending);
     }
     downed.killed.extend(clear(&directory)?);
     Ok(Some(downed))
+}
+
+/// The keeper's process.
+fn keeper_process(directory: &Directory) -> Result<Option<OwnedFd>, Error> {
+    let deadline = Instant::now() + KILLED;
+    while let Some(pid) = keeper(directory)? {
+        let pidfd = pidfd_open(pid, PidfdFlags::empty());
+        // If the lock is still held after the opening, the process is still its holder.
+        if keeper(directory)? == Some(pid) {
+            match pidfd {
+                Ok(pidfd) => return Ok(Some(pidfd)),
+                Err(_) if Instant::now() >= deadline => {
+                    return Err(Error::Elsewhere(directory.name().into(), pid));
+                }
+                // A child that it began to start when it was killed has the lock for a moment.
+                Err(_) => std::thread::sleep(PAUSE),
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// Tells the keeper to end, and ends it.
+fn end_keeper(pidfd: &OwnedFd, downed: &mut Downed) {
+    downed.was_up = true;
+    let _ = pidfd_send_signal(pidfd, Signal::TERM);
+    if !wait(pidfd, Instant::now() + KEEPER) {
+        downed.killed.push("keeper".into());
+        let _ = pidfd_send_signal(pidfd, Signal::KILL);
+        wait(pidfd, Instant::now() + KILLED);
+    }
 }
 
 /// Ends what is left in a directory that nobody keeps, and removes it. Returns what was killed.

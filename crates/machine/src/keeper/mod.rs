@@ -77,6 +77,13 @@ pub enum Error {
         pid = .1.as_raw_nonzero()
     )]
     Up(String, Pid),
+    /// Its keeper is there, but not among the processes that are seen.
+    #[error(
+        "cluster {0} is kept by process {pid}, which is not seen from here, as in a container or a \
+         job of a cluster: take it down where it was brought up  [E129]",
+        pid = .1.as_raw_nonzero()
+    )]
+    Elsewhere(String, Pid),
     /// The system has no processes or descriptors for it.
     #[error("could not start {what}: {error}  [E125]")]
     Start {
