@@ -267,6 +267,24 @@ fn a_job_cannot_take_its_own_cluster_down() {
     cluster.down();
 }
 
+/// They waited for 10 s for another manager, and said that it does not answer.
+#[test]
+fn who_waits_for_a_job_hears_that_its_cluster_was_taken_down() {
+    let cluster = Cluster::up("t0120down", 1);
+    let runs = cluster.muster(&["run", "sh", "-c", "echo runs; sleep 1000"]).start();
+    runs.await_out("runs");
+    let others = [&["wait", "1"][..], &["logs", "-f", "1"]].map(|it| cluster.muster(it).start());
+    others[1].await_out("runs");
+    cluster.muster(&["down"]).run().ok();
+    let why = "job 1 was ended: the cluster was taken down  [E305";
+    runs.wait().code(125).says(why);
+    let [waits, follows] = others;
+    follows.wait().code(1).says(why);
+    // It may not have begun to wait.
+    assert_eq!(waits.wait().code, 1);
+    cluster.leftovers();
+}
+
 /// The second found daemons without a keeper, and told of a crash.
 #[test]
 fn two_who_take_a_cluster_down_at_once_tell_of_no_crash() {

@@ -1,6 +1,7 @@
 //! Finding a cluster on this machine, connecting to its manager, bringing one up.
 
 use crate::cmd::progress::Progress;
+use crate::members::JobName;
 use crate::run::Cluster;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
@@ -33,6 +34,9 @@ const AGAIN: Duration = Duration::from_millis(10);
 const JOIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
 /// Between two looks at who has joined.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// What becomes of jobs when nobody keeps their cluster any more.
+const TAKEN_DOWN: &str = "the cluster was taken down";
 
 /// What all commands share.
 #[derive(Debug, Clone)]
@@ -105,6 +109,13 @@ impl Context {
             }
             std::thread::sleep(AGAIN);
         }
+    }
+
+    /// Why nothing more is heard of a job that was waited for, where its cluster has ended.
+    pub fn ended(&self, job: &JobName) -> Option<anyhow::Error> {
+        let label = job.label();
+        let why = || anyhow!("job {label} was ended: {TAKEN_DOWN}  [E305]");
+        (!self.is_kept()).then(why)
     }
 
     /// Whether it is up, and not about to end.
@@ -184,7 +195,10 @@ impl Context {
             None => Recipes::remembered(self.runtime.path().join(&self.cluster).join("recipes")),
         };
         let connect = Arc::new(move || {
-            context.connect_now().map_err(|error| Error::new(Errno::NOTCONN, error.to_string()))
+            context.connect_now().map_err(|error| match context.is_kept() {
+                true => Error::new(Errno::NOTCONN, error.to_string()),
+                false => Error::new(Errno::HOSTDOWN, TAKEN_DOWN),
+            })
         });
         Ok((Cluster { client, connect, recipes, name: None }, embedded))
     }

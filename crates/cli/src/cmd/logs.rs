@@ -49,7 +49,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let file = if args.stderr { "stderr" } else { "stdout" };
     let directory = job_path(job);
-    let Some(mut ranks) = ranks(&client, &args.job, args.follow)? else {
+    let Some(mut ranks) = ranks(&client, context, &args.job, args.follow)? else {
         return Ok(ExitCode::SUCCESS);
     };
     if let Some(rank) = args.rank {
@@ -62,7 +62,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         ranks = vec![rank];
     }
     tell_what_follows(&client, &args.job)?;
-    let source = Source { context: context.clone(), client, job, follow: args.follow };
+    let name = args.job.clone();
+    let source = Source { context: context.clone(), client, name, follow: args.follow };
     if args.label {
         labelled(source, &directory, file, &ranks)?;
         return Ok(ExitCode::SUCCESS);
@@ -79,7 +80,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 struct Source {
     context: Context,
     client: Client,
-    job: u32,
+    name: JobName,
     /// All of it is wanted, until it ends.
     follow: bool,
 }
@@ -110,7 +111,7 @@ impl Source {
     fn open_again(&self, path: &str) -> Option<Stream> {
         loop {
             let client = self.context.connect_again()?;
-            let has_all = status(&client, self.job).is_some_and(|status| status.taken == 0);
+            let has_all = status(&client, self.name.number).is_some_and(|status| status.taken == 0);
             match client.open(path, OpenFlags::default()) {
                 Ok(file) if has_all => return Some(Stream { client, file, end: u64::MAX }),
                 _ if client.ended().is_some() => {}
@@ -157,7 +158,12 @@ fn tell_what_follows(client: &Client, name: &JobName) -> Result<()> {
 
 /// The ranks of a job, in order. One that waits for its nodes has none: who follows it waits until
 /// it has, others are told.
-fn ranks(client: &Client, name: &JobName, follow: bool) -> Result<Option<Vec<u32>>> {
+fn ranks(
+    client: &Client,
+    context: &Context,
+    name: &JobName,
+    follow: bool,
+) -> Result<Option<Vec<u32>>> {
     let (job, label) = (name.number, name.label());
     loop {
         let ranks = placed(client, name)?;
@@ -183,7 +189,8 @@ fn ranks(client: &Client, name: &JobName, follow: bool) -> Result<Option<Vec<u32
             return Ok(None);
         }
         // It is answered when the job runs, or has ended.
-        client.read(&format!("{}/begun", job_path(job))).map_err(refused)?;
+        let begun = client.read(&format!("{}/begun", job_path(job)));
+        begun.map_err(|error| context.ended(name).unwrap_or_else(|| refused(error)))?;
     }
 }
 
@@ -250,7 +257,8 @@ fn copy(source: &Source, path: &str, label: Option<&Label>) -> Result<()> {
                 continue;
             }
             Err(error) if source.follow && stream.client.ended().is_some() => {
-                stream = source.open_again(path).ok_or_else(|| refused(error))?;
+                let gone = || source.context.ended(&source.name).unwrap_or_else(|| refused(error));
+                stream = source.open_again(path).ok_or_else(gone)?;
                 continue;
             }
             read => read.map_err(refused)?,

@@ -20,6 +20,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -163,6 +164,10 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
             let is_gone = keeper.end() && left_nothing(context);
             bail!(Abandoned { signal, is_gone })
         }
+        Err(_) if keeper.end() && keeper.was_taken_down() => bail!(
+            "cluster {} was taken down while it was brought up: nothing of it is left  [E122]",
+            context.cluster
+        ),
         joined => joined?,
     };
     if let Some(line) = scheduler {
@@ -359,6 +364,14 @@ impl Starting {
                 return false;
             }
         }
+    }
+}
+
+impl Starting {
+    /// Whether somebody has ended the keeper, as muster down does.
+    fn was_taken_down(&mut self) -> bool {
+        let ended = self.process.try_wait().ok().flatten();
+        ended.is_some_and(|status| matches!(status.signal(), Some(libc::SIGTERM | libc::SIGKILL)))
     }
 }
 

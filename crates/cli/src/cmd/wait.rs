@@ -84,6 +84,7 @@ fn outcome(job: &JobName, context: &Context) -> Result<Outcome> {
             return forgotten.map(|it| Outcome::Forgotten(Box::new(it))).ok_or_else(refused);
         }
         let again = context.connect_again();
-        client = again.ok_or_else(|| job_refused(&client, job, error))?;
+        let gone = || context.ended(job).unwrap_or_else(|| job_refused(&client, job, error));
+        client = again.ok_or_else(gone)?;
     }
 }

@@ -69,10 +69,15 @@ pub fn reconnect(connect: Connect, job: u64, events: Events) {
     });
 }
 
+/// Whether there will be no other manager, as the cluster has ended.
+pub fn is_down(error: &Error) -> bool {
+    error.errno == Errno::HOSTDOWN
+}
+
 /// Tries to get back to a job: a new connection, and the job's control file, which owns it.
 ///
 /// # Errors
-/// The last try's, when the manager's time is over.
+/// The last try's, when the manager's time is over, or the cluster has ended.
 pub fn again(connect: &Connect, job: u64) -> Result<(Client, Fid)> {
     let end = Instant::now() + PATIENCE;
     loop {
@@ -86,7 +91,7 @@ pub fn again(connect: &Connect, job: u64) -> Result<(Client, Fid)> {
             }
         })();
         match tried {
-            Err(_) if Instant::now() < end => std::thread::sleep(PAUSE),
+            Err(error) if !is_down(&error) && Instant::now() < end => std::thread::sleep(PAUSE),
             told => return told,
         }
     }

@@ -19,6 +19,7 @@ use muster_machine::manager::spec::{Spec, Status};
 use muster_machine::node::LIBRARIES;
 use muster_machine::relay::pack::{Load, PackError};
 use muster_ninep::client::{Client, Fid};
+use muster_ninep::error::{Errno, Error};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -237,7 +238,7 @@ impl Session<'_> {
             self.note(&format!("the manager is gone; it is waited for, {seconds} s at most"));
         }
         if self.gone_at.is_some_and(|at| at <= now) {
-            self.gone("it does not answer");
+            self.gone(&Error::new(Errno::TIMEDOUT, "it does not answer"));
         }
         if self.notes_at.take_if(|at| *at <= now).is_some() {
             self.follow_notes();
@@ -281,7 +282,7 @@ impl Session<'_> {
             }
             Event::Lost(number) => self.lost(number),
             Event::Back(client, ctl) => self.back(client, ctl),
-            Event::Gone(error) => self.gone(&error.text),
+            Event::Gone(error) => self.gone(&error),
             Event::Output { kept, cut } => self.kept = Some((kept, cut)),
             Event::Unwritable(failed) => self.unwritable(failed),
             Event::Unreadable(error) => self.unreadable(&error),
@@ -447,11 +448,14 @@ impl Session<'_> {
         self.attach(client, ctl, number);
     }
 
-    fn gone(&mut self, why: &str) {
+    fn gone(&mut self, why: &Error) {
         (self.gone_at, self.remark_at) = (None, None);
         self.line.close();
         let job = self.job.as_ref().map_or(0, |job| job.id);
-        self.fail("E401", &format!("job {job}: the manager is gone: {why}"));
+        if line::is_down(why) {
+            return self.fail("E305", &format!("job {job} was ended: {}", why.text));
+        }
+        self.fail("E401", &format!("job {job}: the manager is gone: {}", why.text));
     }
 
     fn unwritable(&mut self, failed: Unwritable) {

@@ -30,6 +30,10 @@ pub(super) fn until_begun(
             Err(_) => {}
         }
         let gone = |error: muster_ninep::error::Error| {
+            if line::is_down(&error) {
+                let text = format!("job {job} was ended: {}", error.text);
+                return Failure::new("E305", exit::OURS, text);
+            }
             let text = format!("job {job}: the manager is gone: {}", error.text);
             Failure::new("E401", exit::OURS, text)
         };
