@@ -24,8 +24,9 @@ impl Screen<'_> {
     fn open(cluster: &Cluster) -> Screen<'_> {
         let muster = cluster::MUSTER;
         // Who runs the tests may have signals ignored (nohup(1), jobs in the background).
+        // And the one whose terminal it is lives on when that is closed.
         let line = format!(
-            "stty cols 100 rows 30; tty > tty; stty -g > before; \
+            "trap : HUP; stty cols 100 rows 30; tty > tty; stty -g > before; \
              sh -c 'echo $$ > pid; exec env --default-signal {muster} top -i 100ms'; \
              echo $? > code; stty -g > after"
         );
@@ -170,6 +171,13 @@ fn the_terminal_is_as_before_when_a_signal_ends_it_and_a_lost_manager_does_not()
         kill_process(pid, signal).unwrap();
         screen.closed(code);
     }
+    // A terminal that is closed had it abort, since nothing could be printed any more.
+    let screen = Screen::open(&cluster);
+    screen.awaits("1 nodes up");
+    screen.script.signal(Signal::KILL);
+    until("it has ended", || !screen.told("code").is_empty());
+    assert_eq!(screen.told("code"), "129");
+    drop(screen);
     let mut screen = Screen::open(&cluster);
     screen.awaits("1 nodes up");
     let old = cluster.kill("manager");

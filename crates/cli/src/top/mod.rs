@@ -93,10 +93,13 @@ pub fn live(context: &Context, interval: Duration) -> Result<ExitCode> {
     let mut screen = Screen::open()?;
     thread::spawn(move || read_keys(&events));
     let mut model = Model::new(&context.cluster);
-    let signal = show(&mut screen, &mut model, &incoming, &requests)?;
+    let signal = show(&mut screen, &mut model, &incoming, &requests);
     drop(screen);
     Ok(ExitCode::from(signal.map_or(0, |signal| 128 + signal)))
 }
+
+/// What counts when the terminal is gone, also where the signal comes later or not at all.
+const CLOSED: u8 = libc::SIGHUP as u8;
 
 /// The loop. Tells what signal has ended it, if it was one.
 fn show(
@@ -104,13 +107,14 @@ fn show(
     model: &mut Model,
     incoming: &Receiver<Event>,
     requests: &Sender<Request>,
-) -> Result<Option<u8>> {
+) -> Option<u8> {
     loop {
         // Not before there is something to show.
-        if model.has_looked() || model.note.is_some() {
-            screen.draw(model)?;
+        let is_to_draw = model.has_looked() || model.note.is_some();
+        if is_to_draw && screen.draw(model).is_err() {
+            return Some(CLOSED);
         }
-        let Ok(first) = incoming.recv() else { return Ok(None) };
+        let Ok(first) = incoming.recv() else { return None };
         // What has come meanwhile is drawn at once.
         for event in std::iter::once(first).chain(incoming.try_iter()) {
             match event {
@@ -118,13 +122,13 @@ fn show(
                     model.note = None;
                     match model.key(key) {
                         Action::Nothing => {}
-                        Action::Quit => return Ok(None),
+                        Action::Quit => return None,
                         Action::Kill(job) => drop(requests.send(Request::Kill(job))),
                     }
                 }
                 Event::Resized => {}
-                Event::Closed => return Ok(None),
-                Event::Signal(signal) => return Ok(Some(signal)),
+                Event::Closed => return Some(CLOSED),
+                Event::Signal(signal) => return Some(signal),
                 Event::Looked(Ok(sight)) => {
                     let is_back = model.is_silent;
                     model.sample(sight);

@@ -12,11 +12,13 @@ use ratatui::crossterm::terminal::{
     Clear, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use std::io::{self, Stdout};
+use std::mem::ManuallyDrop;
 use std::panic;
 
 /// A screen of its own, keys as they are pressed. Dropped, or in a panic, all is as it was.
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Never dropped: that prints where the terminal is gone, and panics if it cannot.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
 }
 
 impl Screen {
@@ -35,7 +37,8 @@ impl Screen {
         enable_raw_mode().context(said)?;
         // From here on dropping it gives the terminal back.
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()));
-        let mut screen = Screen { terminal: terminal.inspect_err(|_| restore()).context(said)? };
+        let terminal = terminal.inspect_err(|_| restore()).context(said)?;
+        let mut screen = Screen { terminal: ManuallyDrop::new(terminal) };
         // Not by the terminal's clear(), which asks where the cursor is and waits for an answer.
         let taken = execute!(screen.terminal.backend_mut(), EnterAlternateScreen, Clear(All));
         taken.context(said)?;
@@ -46,9 +49,9 @@ impl Screen {
     ///
     /// # Errors
     /// When the terminal is gone.
-    pub fn draw(&mut self, model: &Model) -> Result<()> {
+    pub fn draw(&mut self, model: &Model) -> io::Result<()> {
         let drawn = self.terminal.draw(|frame| draw::draw(model, frame.area(), frame.buffer_mut()));
-        drawn.map(drop).context("the terminal is gone  [E161]")
+        drawn.map(drop)
     }
 }
 
