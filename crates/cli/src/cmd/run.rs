@@ -73,7 +73,10 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["label", "json"])]
     raw: bool,
 
-    /// Working directory on the nodes; by default one of the job's own
+    /// Working directory on the nodes; by default one of the rank's own, which goes with the job
+    ///
+    /// What a program writes there is gone at its end. To keep it, use -D "$PWD" where the nodes
+    /// have this directory, as on one machine, or write to an absolute path.
     #[arg(short = 'D', long, value_name = "DIR")]
     chdir: Option<String>,
 
@@ -191,15 +194,15 @@ pub struct Args {
     quiet: bool,
 
     /// Start the job, print its number and leave it alone
-    #[arg(long, conflicts_with_all = ["input", "output", "error", "label", "fold", "raw",
-                                      "timing"])]
+    #[arg(long, conflicts_with_all = ["label", "fold", "raw", "timing"])]
     detach: bool,
 
     /// Time between asking ranks to end and the next stronger means, after Ctrl-C for instance
     ///
     /// INT (Ctrl-C), TERM, HUP, USR1 and USR2 go on to the ranks as they are. If the job has not
     /// ended this long after one of the first three, they get TERM, or, if they had that, are
-    /// killed. A second INT or TERM kills them at once.
+    /// killed. A second INT kills them at once, and so does a second TERM half a second after the
+    /// first or later: timeout(1) sends each twice. TERM after INT is no second one.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span::parse)]
     grace: Duration,
 
@@ -269,6 +272,24 @@ fn goal(text: &str) -> Result<Goal, String> {
 }
 
 impl Args {
+    /// Looks whether input and output can be as they are wanted together.
+    fn look_at_streams(&self) -> Result<(), Failure> {
+        let is_file = |goal: &Option<Goal>| matches!(goal, Some(Goal::Files(_)));
+        let text = if self.fold && (is_file(&self.output) || is_file(&self.error)) {
+            "-b shows equal output of several ranks once, which files have of each: leave out -b, \
+             or write what it shows to a file: muster run -b ... > FILE"
+        } else if self.detach && (self.output.is_some() || self.error.is_some()) {
+            "the output of a detached job stays with the cluster: leave out --output and --error, \
+             and take it by muster logs -f JOB > FILE"
+        } else if self.detach && self.input.as_ref().is_some_and(|input| input != "none") {
+            "a detached job reads no input from here: send the file along and have a shell read \
+             it: muster run --detach --bcast FILE sh -c 'PROGRAM < FILE'"
+        } else {
+            return Ok(());
+        };
+        Err(Failure::new("E100", exit::USAGE, text))
+    }
+
     /// What the user wishes, once the program and the environment were looked at. Nothing has
     /// to be up for this, so a mistake is told before a cluster is started.
     ///
@@ -277,6 +298,7 @@ impl Args {
     pub fn wish(mut self) -> Result<Wish, Failure> {
         self.order.look()?;
         self.srun.look()?;
+        self.look_at_streams()?;
         let named = self.command[0].clone();
         let program = program::find(&named, !self.no_send)?;
         let env = self.environment()?;
@@ -564,7 +586,9 @@ mod tests {
             ("-t soon prog", "is no time"),
             ("-o a%q prog", "means nothing"),
             ("--raw -l prog", "cannot be used with"),
-            ("--detach -i all prog", "cannot be used with"),
+            ("-b -o all prog", "-b shows equal output of several ranks once, which files have of"),
+            ("--detach -o all prog", "muster logs -f JOB > FILE"),
+            ("--detach -i all prog", "sh -c 'PROGRAM < FILE'"),
             ("--detach --timing prog", "cannot be used with"),
             ("-l --json prog", "cannot be used with"),
             ("--strobe 1ms prog", "--strobe: only --mpi=bcs has strobes"),
