@@ -125,6 +125,25 @@ fn what_cannot_be_is_refused_at_once() {
     cluster.down();
 }
 
+/// Nothing was printed at all, as if the job had said nothing.
+#[test]
+fn who_asks_for_what_a_job_printed_hears_that_it_is_all_on_standard_error() {
+    let cluster = Cluster::up("t0110errors", 1);
+    cluster.muster(&["run", "--detach", "sh", "-c", "echo oops >&2"]).run().ok();
+    cluster.muster(&["run", "--detach", "sh", "-c", "echo good; echo oops >&2"]).run().ok();
+    cluster.muster(&["wait", "1", "2"]).run().ok();
+    let hint = "5 bytes on standard error: muster logs --stderr 1  [N114]";
+    for words in [&["logs", "1"][..], &["logs", "-f", "1"], &["logs", "1", "--rank", "0"]] {
+        let said = cluster.muster(words).run().ok();
+        assert!(said.out.is_empty() && said.err.contains(hint), "{} {}", said.out, said.err);
+    }
+    for (words, out) in [(&["logs", "2"][..], "good\n"), (&["logs", "--stderr", "1"], "oops\n")] {
+        let said = cluster.muster(words).run().ok();
+        assert_eq!((&*said.out, &*said.err), (out, ""));
+    }
+    cluster.down();
+}
+
 /// Each command that looks at the cluster reads it, and 256 jobs are remembered.
 #[test]
 fn the_status_of_a_cluster_tells_of_jobs_that_are_done_without_their_ranks() {

@@ -117,6 +117,9 @@ catalog! {
          for others, or one job's output could fill the disk."
         "Keep it where it goes: muster run ./a > FILE, or -o FILE. The output of a job that was \
          started with --detach is kept whole while the disk has room."
+    N114 "All that the job has printed is on standard error."
+        "muster logs prints standard output, unless it is told otherwise."
+        "muster logs --stderr JOB"
     E114 "The node is down."
         "Its daemon died or its connection broke while a job was being started there, or no node \
          has joined yet. It is started again, and joins by itself; a job that asks for it then \

@@ -3,6 +3,7 @@
 use super::{job_path, job_refused, refused};
 use crate::cluster::Context;
 use crate::members::JobName;
+use crate::run::say;
 use anyhow::{Result, bail};
 use muster_base::nodeset::fold_numbers;
 use muster_machine::manager::spec::{Phase, Status};
@@ -30,7 +31,7 @@ pub struct Args {
     /// Put each line's rank in front
     #[arg(short, long)]
     label: bool,
-    /// What it has printed as errors
+    /// What it has printed on standard error
     #[arg(long)]
     stderr: bool,
     /// Print nothing, and keep no longer what the job has printed; it has ended
@@ -72,8 +73,24 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Some(rank) => format!("{directory}/ranks/{rank}/{file}"),
         None => format!("{directory}/{file}"),
     };
-    copy(&source, &path, None)?;
+    let length = copy(&source, &path, None)?;
+    if length == 0 && !args.stderr {
+        tell_of_errors(&source, &path);
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says where all is that a job has printed, if that is not what was asked for.
+fn tell_of_errors(source: &Source, path: &str) {
+    let path = path.strip_suffix("stdout").map(|directory| format!("{directory}stderr"));
+    let length = path.and_then(|path| source.client.getattr(&path).ok()).map_or(0, |it| it.size);
+    if length > 0 {
+        let job = source.name.label();
+        say(&format!(
+            "muster: job {job} has printed nothing on standard output, and {length} bytes on \
+             standard error: muster logs --stderr {job}  [N114]"
+        ));
+    }
 }
 
 /// Where output comes from.
@@ -221,7 +238,7 @@ fn labelled(source: Source, directory: &str, file: &str, ranks: &[u32]) -> Resul
     };
     if !source.follow {
         // What is there already is clearer rank by rank.
-        return ranks.iter().try_for_each(|&rank| one(rank)());
+        return ranks.iter().try_for_each(|&rank| one(rank)().map(drop));
     }
     let (tell, ends) = channel();
     for &rank in ranks {
@@ -231,7 +248,7 @@ fn labelled(source: Source, directory: &str, file: &str, ranks: &[u32]) -> Resul
     }
     drop(tell);
     // Where nobody reads what is printed, those that wait for their ranks are not waited for.
-    ends.into_iter().collect()
+    ends.into_iter().try_for_each(|end| end.map(drop))
 }
 
 /// What to put before each line, and who prints now.
@@ -240,8 +257,8 @@ struct Label {
     order: Arc<Mutex<()>>,
 }
 
-/// Prints a stream: what is there by now or, to follow it, all until it ends.
-fn copy(source: &Source, path: &str, label: Option<&Label>) -> Result<()> {
+/// Prints a stream: what is there by now or, to follow it, all until it ends. Returns how far.
+fn copy(source: &Source, path: &str, label: Option<&Label>) -> Result<u64> {
     let mut stream = source.open(source.client.clone(), path)?;
     let mut offset = 0;
     let mut line = Vec::new();
@@ -279,7 +296,8 @@ fn copy(source: &Source, path: &str, label: Option<&Label>) -> Result<()> {
             }
         }
     }
-    label.map_or(Ok(()), |label| print_lines(label, &mut line, true))
+    label.map_or(Ok(()), |label| print_lines(label, &mut line, true))?;
+    Ok(offset)
 }
 
 /// Prints whole lines, and at the end the rest.
