@@ -179,7 +179,8 @@ impl<'a, T: Tree> Desk<'a, T> {
     pub(crate) fn ask(&mut self, message: Tmessage<'_>) -> Result<Asked<T::Fid>> {
         match message {
             Tmessage::Auth { .. } => {
-                fail(Errno::OPNOTSUPP, "no authentication is needed; attach with afid NOFID")
+                // As diod does: its clients go on without authentication at this error only.
+                fail(Errno::NOENT, "no authentication is needed; attach with afid NOFID")
             }
             Tmessage::Attach { fid, afid, uname, aname, n_uname } => {
                 self.fids.vacant(fid)?;

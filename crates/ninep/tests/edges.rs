@@ -185,7 +185,7 @@ fn authentication_is_refused_and_no_afid_is_taken() {
     let mut peer = Peer::speaking(&tree, Version::LINUX);
     let n_uname = UserNumber(NONUNAME);
     let auth = Tmessage::Auth { afid: 1, uname: "", aname: "", n_uname };
-    assert_eq!(peer.ask(auth).refused(), Errno::OPNOTSUPP);
+    assert_eq!(peer.ask(auth).refused(), Errno::NOENT);
     let attach = Tmessage::Attach { fid: 0, afid: 1, uname: "", aname: "", n_uname };
     assert_eq!(peer.ask(attach).refused(), Errno::BADF);
 }
