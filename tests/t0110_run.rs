@@ -106,6 +106,7 @@ fn what_cannot_be_is_refused_at_once() {
         (&["run", "--output", "/no/such/dir/x", "true"], 2, "/no/such/dir"),
         (&["run", "--input", "/no/such/file", "true"], 2, "/no/such/file"),
         (&["run", "--bcast", "/no/such/file", "true"], 2, "/no/such/file"),
+        (&["scheduler", "gang", "--slice", "1ns"], 2, "slice=1ns is no time: write 2ms, 500us"),
         (&["kill", "77"], 1, "E162"),
         (&["logs", "77"], 1, "E162"),
         (&["ps", "77"], 1, "E162"),
@@ -137,6 +138,15 @@ fn who_asks_for_what_a_job_printed_hears_that_it_is_all_on_standard_error() {
         let said = cluster.muster(words).run().ok();
         assert!(said.out.is_empty() && said.err.contains(hint), "{} {}", said.out, said.err);
     }
+    // A disk that is full is told of by every command.
+    let line = "exec \"$0\" ps --all > /dev/full";
+    let said = cluster.muster(&["run", "-q", "sh", "-c", line, MUSTER]).run().code(1);
+    said.says("standard output cannot be written: No space left on device  [E140]");
+    // A directory of the name is no program.
+    fs::create_dir_all(cluster.work().join("bin/nosuch")).unwrap();
+    let path = format!("PATH={}/bin:/usr/bin:/bin", cluster.work().display());
+    let said = cluster.muster(&["run", "--env", &path, "nosuch"]).run().code(127);
+    said.says("nosuch");
     for (words, out) in [(&["logs", "2"][..], "good\n"), (&["logs", "--stderr", "1"], "oops\n")] {
         let said = cluster.muster(words).run().ok();
         assert_eq!((&*said.out, &*said.err), (out, ""));

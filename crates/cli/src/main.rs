@@ -81,8 +81,14 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(PIPE),
         Err(error) => {
+            let mut said = shown(&unnumbered(&format!("{error:#}")));
+            // Errors of other files name these.
+            let raw = error.downcast_ref().and_then(io::Error::raw_os_error);
+            let is_bare = error.chain().count() == 1;
+            if is_bare && matches!(raw, Some(libc::ENOSPC | libc::EFBIG | libc::EDQUOT)) {
+                said = format!("standard output cannot be written: {said}  [E140]");
+            }
             // Nobody may be listening any more.
-            let said = shown(&unnumbered(&format!("{error:#}")));
             let _ = writeln!(io::stderr(), "muster: {said}");
             ExitCode::from(if error.is::<cmd::Usage>() { USAGE } else { 1 })
         }

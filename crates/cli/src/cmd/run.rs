@@ -408,9 +408,13 @@ fn embedded_nodes(wish: &Wish) -> Result<usize, Failure> {
             other => {
                 let has = if most == 1 { "n0".into() } else { format!("n[0-{}]", most - 1) };
                 let up = other.map_or(most, |number| number.saturating_add(1).min(NODES_HERE_MAX));
+                let first = match other {
+                    Some(_) => format!("muster up -N {up}"),
+                    None => "muster up --hosts FILE, if it is a host".to_owned(),
+                };
                 let text = format!(
                     "no cluster is up, and one for this job alone has {has}, no {name}. Choose \
-                     of these, or first: muster up -N {up}"
+                     of these, or first: {first}"
                 );
                 return Err(Failure::new("E113", exit::USAGE, text));
             }

@@ -100,8 +100,8 @@ pub fn lines(status: &Status, job: &str) -> Vec<String> {
     match status.end {
         Some(End::Timeout) => {
             lines.push(format!(
-                "muster: job {job} reached its time limit and was ended. Raise: --time, or its \
-                 partition's  [E303, exit {exit}]"
+                "muster: job {job} reached its time limit and was ended. Raise: --time (mpiexec: \
+                 --timeout), or its partition's  [E303, exit {exit}]"
             ));
         }
         Some(End::Killed) => {

@@ -392,8 +392,11 @@ fn open_private(path: &Path) -> Result<File, Error> {
     }
     let mode = stat.st_mode & 0o7777;
     if mode & 0o077 != 0 {
-        let why = format!("its mode is {mode:04o}, so others can get in (chmod 700 shuts it)");
-        return refused(path, why);
+        let why = format!("its mode is {mode:04o}, so others can get in");
+        // One for many, such as /tmp or /var/lib, stays as it is.
+        let is_shared = mode & 0o1000 != 0 || path.components().count() <= 3;
+        let advice = if is_shared { "" } else { " (chmod 700 shuts it)" };
+        return refused(path, why + advice);
     }
     Ok(file.into())
 }
@@ -446,6 +449,9 @@ mod tests {
         mode(made.path(), 0o750);
         let said = why(runtime.open("x"));
         assert!(said.contains("mode is 0750") && said.contains("chmod 700"), "{said}");
+        mode(made.path(), 0o1777);
+        let said = why(runtime.open("x"));
+        assert!(said.contains("mode is 1777") && !said.contains("chmod"), "{said}");
         mode(made.path(), 0o700);
         mode(runtime.path(), 0o711);
         let said = why(runtime.open("x"));

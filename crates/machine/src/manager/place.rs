@@ -171,7 +171,8 @@ fn one_by_one(spec: &Spec, each: &[usize], named: Option<Vec<String>>) -> Result
     };
     if count != named.len() {
         return Err(format!(
-            "{count} numbers of ranks for the {} nodes of {list}: give one for each  [E112]",
+            "{count} numbers of ranks for {list}: give one for each of its nodes, {} in all  \
+             [E112]",
             named.len()
         ));
     }
@@ -423,7 +424,7 @@ mod tests {
             (r#"{"argv":["x"],"per_node":[1,2]}"#, "2 numbers of ranks, but no nodes are named"),
             (
                 r#"{"argv":["x"],"nodelist":"n[0-2]","per_node":[1,2]}"#,
-                "2 numbers of ranks for the 3 nodes of n[0-2]",
+                "2 numbers of ranks for n[0-2]: give one for each of its nodes, 3 in all",
             ),
             (r#"{"argv":["x"],"nodelist":"n[0-1]","per_node":[0,2]}"#, "0 ranks asked on a node"),
             (r#"{"argv":["x"],"nodelist":"n0","per_node":[9999]}"#, "9999 ranks asked on n0, but"),

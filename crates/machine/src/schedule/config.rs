@@ -67,7 +67,9 @@ impl Config {
         for word in words {
             match word.split_once('=') {
                 Some(("slice", time)) => {
-                    slice = span::parse(time).map_err(|said| format!("{said}  [E115]"))?;
+                    slice = span::parse(time).map_err(|_| {
+                        format!("slice={time} is no time: write 2ms, 500us or 1s  [E115]")
+                    })?;
                     check_slice(slice)?;
                 }
                 Some(("slots", count)) => {
@@ -136,7 +138,7 @@ mod tests {
             ("easy slice=1ms", "nothing that easy has"),
             ("gang slice=299us", "cannot be: it takes from 300"),
             ("gang slice=8001ms", "cannot be: it takes from 300"),
-            ("gang slice=soon", "is no time"),
+            ("gang slice=soon", "slice=soon is no time: write 2ms"),
             ("gang slots=0", "1 to 64"),
             ("gang slots=65", "1 to 64"),
             ("gang placement=here", "is no setting of gang"),

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
 use std::thread::sleep;
 use std::time::Duration;
 
-use rustix::fs::Mode;
+use rustix::fs::{FileType, Mode};
 use rustix::io::FdFlags;
 use rustix::process::{Resource, Rlimit, setpgid, setrlimit, setsid, umask};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
@@ -217,6 +217,8 @@ fn exec<'a>(Image { argv, env, paths, other, .. }: &'a Image<'_>) -> (io::Error,
         match error.raw_os_error() {
             // What is there all the same lacks its interpreter, or its loader.
             Some(libc::ENOENT | libc::ENOTDIR) if rustix::fs::stat(path.as_c_str()).is_err() => {}
+            // A search goes past directories, as a shell's does.
+            Some(libc::EACCES) if paths.len() > 1 && is_directory(path) => {}
             Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES) => {
                 unfit = unfit.or(Some((error, Some(path.as_c_str()))));
             }
@@ -225,6 +227,11 @@ fn exec<'a>(Image { argv, env, paths, other, .. }: &'a Image<'_>) -> (io::Error,
     }
     // As a shell: "permission denied" when something was there, else "not found".
     unfit.unwrap_or_else(|| (io::Error::from_raw_os_error(libc::ENOENT), None))
+}
+
+fn is_directory(path: &CStr) -> bool {
+    let stat = rustix::fs::stat(path);
+    stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
 }
 
 fn patient_exec(path: &CStr, argv: &Strings, env: &Strings) -> io::Error {
