@@ -277,6 +277,17 @@ fn what_is_written_to_a_session_may_be_anything() {
     cluster.down();
 }
 
+/// Its directory stayed for ever where the keeper had no descriptors left.
+#[test]
+fn a_job_that_has_too_few_descriptors_leaves_no_cluster() {
+    for few in 8..=12 {
+        let cluster = Cluster::none("t0140few");
+        let call = cluster.muster(&["run", "true"]).after(&format!("ulimit -n {few}"));
+        call.run().code(125).says("Too many open files  [E125");
+        cluster.leftovers();
+    }
+}
+
 #[test]
 fn commands_say_what_is_wrong_with_the_surroundings() {
     let cluster = Cluster::none("t0140env");

@@ -223,8 +223,12 @@ impl Keeper {
                 return Err(error);
             }
         };
-        let mut supervisor = Supervisor::new(directory.clone(), presence, lock, log, plan, heard)
-            .map_err(|error| starting("the keeper", error))?;
+        let made = Supervisor::new(directory.clone(), presence, lock, log, plan, heard);
+        let mut supervisor = made.map_err(|error| {
+            // Nobody is in it any more who would remove it.
+            let _ = down::clear(&directory);
+            starting("the keeper", error)
+        })?;
         if let Err((what, error)) = supervisor.start_all() {
             supervisor.end();
             return Err(Error::Start { what, error });
