@@ -83,7 +83,7 @@ const ENDING: u64 = 1 << 32;
 
 /// Whether a session is open.
 fn has_session() -> bool {
-    SESSIONS.load(Ordering::Relaxed) % ENDING > 0
+    !SESSIONS.load(Ordering::Relaxed).is_multiple_of(ENDING)
 }
 
 /// The process's MPI.

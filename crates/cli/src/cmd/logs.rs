@@ -247,8 +247,15 @@ fn labelled(source: Source, directory: &str, file: &str, ranks: &[u32]) -> Resul
         std::thread::spawn(move || drop(tell.send(one())));
     }
     drop(tell);
-    // Where nobody reads what is printed, those that wait for their ranks are not waited for.
-    ends.into_iter().try_for_each(|end| end.map(drop))
+    let mut first = Ok(());
+    for error in ends.into_iter().filter_map(Result::err) {
+        // Where nobody reads what is printed, those that wait for their ranks are not waited for.
+        if error.is::<io::Error>() {
+            return Err(error);
+        }
+        first = first.and(Err(error));
+    }
+    first
 }
 
 /// What to put before each line, and who prints now.
