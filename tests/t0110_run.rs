@@ -132,9 +132,17 @@ fn who_asks_for_what_a_job_printed_hears_that_it_is_all_on_standard_error() {
     let cluster = Cluster::up("t0110errors", 1);
     cluster.muster(&["run", "--detach", "sh", "-c", "echo oops >&2"]).run().ok();
     cluster.muster(&["run", "--detach", "sh", "-c", "echo good; echo oops >&2"]).run().ok();
-    cluster.muster(&["wait", "1", "2"]).run().ok();
+    let line = "if [ $MUSTER_RANK = 0 ]; then echo oops >&2; else echo good; fi";
+    cluster.muster(&["run", "--detach", "-n", "2", "sh", "-c", line]).run().ok();
+    cluster.muster(&["wait", "1", "2", "3"]).run().ok();
+    let of_rank = "of what rank 0 of job 3 has printed on standard output nothing is here, and 5 \
+                   bytes on standard error: muster logs --stderr --rank 0 3  [N114]";
     let hint = "5 bytes on standard error: muster logs --stderr 1  [N114]";
-    for words in [&["logs", "1"][..], &["logs", "-f", "1"], &["logs", "1", "--rank", "0"]] {
+    for (words, hint) in [
+        (&["logs", "1"][..], hint),
+        (&["logs", "-f", "1"], hint),
+        (&["logs", "3", "--rank", "0"], of_rank),
+    ] {
         let said = cluster.muster(words).run().ok();
         assert!(said.out.is_empty() && said.err.contains(hint), "{} {}", said.out, said.err);
     }

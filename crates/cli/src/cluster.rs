@@ -56,7 +56,8 @@ impl Context {
     /// # Errors
     /// One sentence: no such cluster, it is ending, the manager does not answer.
     pub fn connect(&self) -> Result<Client> {
-        if self.cluster.starts_with(hosts::PREFIX) {
+        let is_own = std::env::var("MUSTER_CLUSTER").is_ok_and(|name| name == self.cluster);
+        if is_own && self.cluster.starts_with(hosts::PREFIX) {
             bail!(
                 "a job of a cluster on several hosts does not reach its manager: start muster run \
                  and mpiexec where the cluster was brought up, not in a job  [E129]"
@@ -195,9 +196,11 @@ impl Context {
             None => Recipes::remembered(self.runtime.path().join(&self.cluster).join("recipes")),
         };
         let connect = Arc::new(move || {
-            context.connect_now().map_err(|error| match context.is_kept() {
-                true => Error::new(Errno::NOTCONN, error.to_string()),
-                false => Error::new(Errno::HOSTDOWN, TAKEN_DOWN),
+            context.connect_now().map_err(|error| match context.runtime.state(&context.cluster) {
+                Ok(None | Some(State::Ending | State::Dead)) => {
+                    Error::new(Errno::HOSTDOWN, TAKEN_DOWN)
+                }
+                _ => Error::new(Errno::NOTCONN, error.to_string()),
             })
         });
         Ok((Cluster { client, connect, recipes, name: None }, embedded))

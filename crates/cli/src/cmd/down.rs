@@ -40,10 +40,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let downed = down(&context.runtime, &context.cluster)?;
     if args.json {
         let was_up = downed.as_ref().is_some_and(|downed| downed.was_up);
-        let Downed { nodes, killed, .. } = downed.unwrap_or_default();
+        let Downed { nodes, killed, was_ending, .. } = downed.unwrap_or_default();
         print_json(&json!({
-            "schema": SCHEMA, "cluster": context.cluster, "was_up": was_up, "nodes": nodes,
-            "jobs": jobs, "killed": killed,
+            "schema": SCHEMA, "cluster": context.cluster, "was_up": was_up,
+            "was_ending": was_ending, "nodes": nodes, "jobs": jobs, "killed": killed,
         }))?;
         return Ok(ExitCode::SUCCESS);
     }

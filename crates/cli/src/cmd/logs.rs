@@ -75,20 +75,24 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     let length = copy(&source, &path, None)?;
     if length == 0 && !args.stderr {
-        tell_of_errors(&source, &path);
+        tell_of_errors(&source, &path, args.rank);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Says where all is that a job has printed, if that is not what was asked for.
-fn tell_of_errors(source: &Source, path: &str) {
+fn tell_of_errors(source: &Source, path: &str, rank: Option<u32>) {
     let path = path.strip_suffix("stdout").map(|directory| format!("{directory}stderr"));
     let length = path.and_then(|path| source.client.getattr(&path).ok()).map_or(0, |it| it.size);
     if length > 0 {
         let job = source.name.label();
+        let (of, args) = match rank {
+            Some(rank) => (format!("rank {rank} of job {job}"), format!("--rank {rank} {job}")),
+            None => (format!("job {job}"), job),
+        };
         say(&format!(
-            "muster: job {job} has printed nothing on standard output, and {length} bytes on \
-             standard error: muster logs --stderr {job}  [N114]"
+            "muster: of what {of} has printed on standard output nothing is here, and {length} \
+             bytes on standard error: muster logs --stderr {args}  [N114]"
         ));
     }
 }

@@ -275,7 +275,9 @@ impl Args {
     /// Looks whether input and output can be as they are wanted together.
     fn look_at_streams(&self) -> Result<(), Failure> {
         let is_file = |goal: &Option<Goal>| matches!(goal, Some(Goal::Files(_)));
-        let text = if self.fold && (is_file(&self.output) || is_file(&self.error)) {
+        // What is not said otherwise of errors goes where output goes.
+        let is_shown = self.output.is_none();
+        let text = if self.fold && !is_shown && (is_file(&self.output) || is_file(&self.error)) {
             "-b shows equal output of several ranks once, which files have of each: leave out -b, \
              or write what it shows to a file: muster run -b ... > FILE"
         } else if self.detach && (self.output.is_some() || self.error.is_some()) {

@@ -165,7 +165,7 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
             bail!(Abandoned { signal, is_gone })
         }
         Err(_) if keeper.end() && keeper.was_taken_down() => bail!(
-            "cluster {} was taken down while it was brought up: nothing of it is left  [E122]",
+            "cluster {} was taken down while it was brought up, or its keeper was killed  [E122]",
             context.cluster
         ),
         joined => joined?,

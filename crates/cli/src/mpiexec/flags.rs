@@ -45,7 +45,7 @@ const FLAGS: &[Flag] = &[
     Flag {
         names: &["hostfile", "machinefile", "f"],
         values: &["FILE"],
-        about: "on those of a file: one on a line, with slots=4 or :4; or of muster up --hosts",
+        about: "on those of a file: one on a line, with slots=4 or :4",
         does: |line, values| {
             let text = std::fs::read_to_string(&values[0]);
             let text = text.map_err(|error| format!("{}: {}", values[0], crate::run::said(&error)));
@@ -349,10 +349,12 @@ fn host_file(text: &str) -> Result<Vec<Host>, String> {
 }
 
 fn host_line(line: &str, has_ports: bool) -> Result<Option<Host>, String> {
+    // Open MPI takes blanks there as well.
+    let line = line.replace(" =", "=").replace("= ", "=");
     let mut words = line.split_whitespace();
     let Some(first) = words.next() else { return Ok(None) };
+    let first = first.rsplit_once('@').map_or(first, |(_, host)| host);
     let (name, mut places) = host(first)?;
-    let name = name.rsplit_once('@').map_or(name.as_str(), |(_, name)| name).to_owned();
     if has_ports {
         places = None;
     }
@@ -558,11 +560,12 @@ mod tests {
         assert_eq!(places, [Some(2), Some(4), Some(5), None]);
         // One that a cluster was brought up with: once the port of its ssh was 2299 ranks.
         let file = host_file(
-            "127.0.0.1:2299 nodes=2\n127.0.0.1:2300\nann@lab:22\n[fd00::3]:22\nlab3 slots=4\n",
+            "127.0.0.1:2299 nodes=2\n127.0.0.1:2300\nann@lab:22\n[fd00::3]:22\nlab3 slots = 4\n\
+             ann@[fd00::4]:22\nann@[fd00::5]\nann@fd00::6\n",
         );
         let told = |(name, places): &Host| format!("{name}={} ", places.unwrap_or(0));
         let told: String = file.unwrap().iter().map(told).collect();
-        assert_eq!(told, "127.0.0.1=0 lab=0 fd00::3=0 lab3=4 ");
+        assert_eq!(told, "127.0.0.1=0 lab=0 fd00::3=0 lab3=4 fd00::4=0 fd00::5=0 fd00::6=0 ");
         for (text, said) in [
             ("n0\nn1 foo=3", "line 2: 'foo=3' is not understood; write slots=N"),
             ("n0 many", "line 1: 'many' is not understood"),

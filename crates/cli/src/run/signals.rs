@@ -1,11 +1,12 @@
 //! What to do about signals: a state machine without I/O or clock.
 //!
 //! Signals go on to the job. Ctrl-C (INT) means that the user wants it to end, and so do TERM, as
-//! of a service manager or timeout(1), and HUP, when the terminal goes. Ranks may heed them or not:
-//! if the job has not ended after the grace, the next stronger signal follows, TERM, and after
-//! another grace it is killed. A second INT or TERM kills it at once; one more leaves without
-//! waiting for the manager's word, which ends the job too, because its owner's connection closes. A
-//! second HUP means nothing: the kernel sends one when a terminal goes, and the shell another.
+//! of a service manager or timeout(1), and HUP, when the terminal goes. Ranks may heed them or
+//! not: if the job has not ended after the grace, the next stronger signal follows, TERM, and
+//! after another grace it is killed. The same signal a second time, not at once, kills it; one
+//! more leaves without waiting for the manager's word, which ends the job too, because its owner's
+//! connection closes. A second HUP means nothing: the kernel sends one when a terminal goes, and
+//! the shell another.
 
 use std::time::{Duration, Instant};
 

@@ -393,8 +393,10 @@ fn open_private(path: &Path) -> Result<File, Error> {
     let mode = stat.st_mode & 0o7777;
     if mode & 0o077 != 0 {
         let why = format!("its mode is {mode:04o}, so others can get in");
-        // One for many, such as /tmp or /var/lib, stays as it is.
-        let is_shared = mode & 0o1000 != 0 || path.components().count() <= 3;
+        // One for many, such as /tmp or /var/lib, stays as it is, unless it is by name for this.
+        let is_named =
+            path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"muster"));
+        let is_shared = mode & 0o1000 != 0 || path.components().count() <= 3 && !is_named;
         let advice = if is_shared { "" } else { " (chmod 700 shuts it)" };
         return refused(path, why + advice);
     }

@@ -3,7 +3,8 @@
 //! Killing the keeper is enough: its daemons follow the lifeline. What is stopped, or was left by
 //! a crash, is killed here by its process number and start time.
 
-use super::present::{Member, Presence, keeper, read_members, state};
+use super::directory::system;
+use super::present::{KEEPER as KEEPER_LOCK, Member, Presence, keeper, read_members, state};
 use super::supervise::remove_files;
 use super::{Directory, Error, KILLED, Runtime, State};
 use crate::node::cgroup::Hierarchy;
@@ -11,10 +12,12 @@ use crate::strober::place::Place;
 use muster_base::nodeset::expand;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::ffi::OsString;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a keeper may take to end: less than its daemons may.
@@ -50,7 +53,8 @@ pub fn down(runtime: &Runtime, name: &str) -> Result<Option<Downed>, Error> {
     let Some(directory) = runtime.open(name)? else { return Ok(None) };
     let mut downed = Downed::default();
     // Daemons follow their keeper fast, and the list goes with the last of them.
-    let nodes = read_members(&directory).into_iter().map(|member| member.name);
+    let members = read_members(&directory);
+    let nodes = members.iter().map(|member| member.name.clone());
     // A host's are one entry, `n[4-7]`.
     let each = |name: String| expand(&name).unwrap_or_else(|_| vec![name]);
     downed.nodes = nodes.flat_map(each).filter(|name| is_node(name)).collect();
@@ -58,7 +62,9 @@ pub fn down(runtime: &Runtime, name: &str) -> Result<Option<Downed>, Error> {
         end_keeper(&keeper, &mut downed);
     }
     if !downed.was_up {
-        downed.was_ending = matches!(state(&directory)?, State::Ending);
+        let lives = members.iter().any(|member| member.pidfd().is_some());
+        let is_ending = matches!(state(&directory)?, State::Ending);
+        downed.was_ending = lives || is_ending || !directory.is_linked();
     }
     downed.killed.extend(clear(&directory)?);
     Ok(Some(downed))
@@ -69,19 +75,30 @@ fn keeper_process(directory: &Directory) -> Result<Option<OwnedFd>, Error> {
     let deadline = Instant::now() + KILLED;
     while let Some(pid) = keeper(directory)? {
         let pidfd = pidfd_open(pid, PidfdFlags::empty());
-        // If the lock is still held after the opening, the process is still its holder.
+        // If the lock is still held after the opening, the process is still its holder; unless it
+        // is another's number in a container.
         if keeper(directory)? == Some(pid) {
             match pidfd {
-                Ok(pidfd) => return Ok(Some(pidfd)),
-                Err(_) if Instant::now() >= deadline => {
+                Ok(pidfd) if holds(pid, directory) => return Ok(Some(pidfd)),
+                Ok(_) | Err(Errno::SRCH) if Instant::now() >= deadline => {
                     return Err(Error::Elsewhere(directory.name().into(), pid));
                 }
                 // A child that it began to start when it was killed has the lock for a moment.
-                Err(_) => std::thread::sleep(PAUSE),
+                Ok(_) | Err(Errno::SRCH) => std::thread::sleep(PAUSE),
+                Err(error) => return Err(system(directory.path(), error).into()),
             }
         }
     }
     Ok(None)
+}
+
+/// Whether a process has a cluster's keeper's lock open.
+fn holds(pid: Pid, directory: &Directory) -> bool {
+    let identity = |path: &Path| std::fs::metadata(path).map(|it| (it.dev(), it.ino())).ok();
+    let Some(lock) = identity(&directory.path().join(KEEPER_LOCK)) else { return false };
+    // Where that is not to be seen it is taken for granted.
+    let files = std::fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()));
+    files.map_or(true, |files| files.flatten().any(|it| identity(&it.path()) == Some(lock)))
 }
 
 /// Tells the keeper to end, and ends it.

@@ -19,7 +19,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 const PRESENT: &str = "present";
-const KEEPER: &str = "keeper.pid";
+pub(super) const KEEPER: &str = "keeper.pid";
 const PIDS: &str = "pids";
 
 /// Between two looks at a lock.

@@ -179,20 +179,14 @@ pub(super) fn give_back(job: &Arc<Job>) -> bool {
     true
 }
 
-/// Has a job that has given its nodes back wait for others, before all others of its priority,
-/// unless there are none that it could ever have.
+/// Has a job that has given its nodes back wait for others, before all others of its priority.
 pub(super) fn wait_again(job: &Arc<Job>) -> Result<()> {
     let Some(manager) = job.manager.upgrade() else { return launch::gone() };
-    let (spec, phase) = {
-        let state = job.state();
-        (state.spec.clone(), state.progress.phase())
-    };
-    let Some(mut spec) = spec else { return Ok(()) };
-    manager.ask(job, &mut spec)?;
-    if phase == Phase::New {
+    if job.state().progress.phase() == Phase::New {
         job.queued(&manager)?;
     }
-    manager.requeue(job, &spec);
+    let spec = job.state().spec.clone();
+    spec.iter().for_each(|spec| manager.requeue(job, spec));
     Ok(())
 }
 
