@@ -397,19 +397,32 @@ fn an_export_holds_no_signal_back_that_its_caller_ignores() {
         command.arg(&socket).stdout(Stdio::piped()).spawn().expect("the binary is built");
     let mut said = BufReader::new(export.stdout.take().expect("piped")).lines();
     said.next().expect("it says where it is served").expect("text");
-    // Who waits for signals lets them come meanwhile; the threads that serve do not.
-    let threads = std::fs::read_dir(format!("/proc/{}/task", export.id())).expect("it runs");
-    let masks: Vec<u64> = threads.flatten().map(|thread| blocked(&thread.path())).collect();
+    // A thread that has only begun holds every signal back until it knows which it should.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let held = loop {
+        let held = held_back(export.id());
+        if held == [false, true, true] || Instant::now() > deadline {
+            break held;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
     export.kill().expect("it runs");
     export.wait().expect("it ends");
     let _ = std::fs::remove_file(&socket);
-    let somewhere = |signal: i32| masks.iter().any(|mask| mask & (1 << (signal - 1)) != 0);
-    assert_eq!([1, 2, 15].map(somewhere), [false, true, true], "HUP, INT, TERM");
+    assert_eq!(held, [false, true, true], "HUP, INT, TERM");
 }
 
-/// The signals that a thread holds back.
-fn blocked(thread: &Path) -> u64 {
-    let status = std::fs::read_to_string(thread.join("status")).expect("it runs");
+/// Which of HUP, INT and TERM some thread of a process holds back. Who waits for signals lets them
+/// come meanwhile; the threads that serve do not.
+fn held_back(process: u32) -> [bool; 3] {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+    let masks: Vec<u64> = threads.flatten().filter_map(|thread| blocked(&thread.path())).collect();
+    [1, 2, 15].map(|signal: i32| masks.iter().any(|mask| mask & (1 << (signal - 1)) != 0))
+}
+
+/// The signals that a thread holds back, unless it has ended.
+fn blocked(thread: &Path) -> Option<u64> {
+    let status = std::fs::read_to_string(thread.join("status")).ok()?;
     let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("a mask");
-    u64::from_str_radix(mask.trim(), 16).expect("a mask")
+    Some(u64::from_str_radix(mask.trim(), 16).expect("a mask"))
 }
