@@ -128,6 +128,19 @@ impl Head {
         }
     }
 
+    /// The envelope of a head that is the first words and nothing more, as most are: of a short
+    /// message of which nobody waits to be told that it was received.
+    #[inline]
+    pub(crate) fn plain(words: [u64; 2]) -> Option<Envelope> {
+        (words[0] as u8 == EAGER).then(|| Head::envelope_of(words))
+    }
+
+    #[inline]
+    fn envelope_of(words: [u64; 2]) -> Envelope {
+        let (source, tag) = (words[1] as u32, ((words[1] >> 32) as u32).cast_signed());
+        Envelope { context: words[0] >> 16, source, tag }
+    }
+
     /// As bytes.
     #[inline]
     pub(crate) fn encode(&self) -> Encoded {
@@ -159,8 +172,7 @@ impl Head {
     pub(crate) fn take(words: [u64; 2], behind: &mut dyn Bytes) -> Option<(Head, u8)> {
         let [kind, epoch, ..] = words[0].to_le_bytes();
         let (first, second) = (words[1] as u32, (words[1] >> 32) as u32);
-        let envelope =
-            Envelope { context: words[0] >> 16, source: first, tag: second.cast_signed() };
+        let envelope = Head::envelope_of(words);
         if kind == EAGER {
             return Some((Head::Eager { envelope, sync: None }, epoch));
         }

@@ -124,6 +124,25 @@ impl<R, M> Context<R, M> {
         self.of.get_or(source.into(), || Rows { receives, messages }, Rows::is_needed)
     }
 
+    /// Takes the receive out that takes a message, where some of any source were posted.
+    fn arrive(&mut self, envelope: Envelope) -> Option<R> {
+        let first = |row: &VecDeque<Entry<Option<i32>, R>>| {
+            let at = row.iter().position(|entry| fits(entry.tag, envelope.tag))?;
+            Some((row[at].order, at))
+        };
+        let any = first(&self.from_any);
+        let from_any = &mut self.from_any;
+        let row = self.of.get_mut(envelope.source.into()).map(|rows| &mut rows.receives);
+        let named = row.as_deref().and_then(first);
+        let (row, at) = match (named, any, row) {
+            (Some((one, _)), Some((other, at)), _) if other < one => (from_any, at),
+            (Some((_, at)), _, Some(row)) => (row, at),
+            (_, Some((_, at)), _) => (from_any, at),
+            _ => return None,
+        };
+        row.remove(at).map(|entry| entry.what)
+    }
+
     /// The messages of each source that wait.
     fn messages(&self) -> impl Iterator<Item = (u32, &VecDeque<Entry<i32, M>>)> {
         self.of.iter().map(|(source, rows)| (source as u32, &rows.messages))
@@ -308,21 +327,16 @@ impl<R, M> Matching<R, M> {
     #[inline]
     pub fn arrive(&mut self, envelope: Envelope) -> Option<R> {
         let context = self.contexts.get_mut(envelope.context)?;
-        let first = |row: &VecDeque<Entry<Option<i32>, R>>| {
-            let at = row.iter().position(|entry| fits(entry.tag, envelope.tag))?;
-            Some((row[at].order, at))
-        };
-        let from_any = &mut context.from_any;
-        let any = if from_any.is_empty() { None } else { first(from_any) };
-        let row = context.of.get_mut(envelope.source.into()).map(|rows| &mut rows.receives);
-        let named = row.as_deref().and_then(first);
-        let (row, at) = match (named, any, row) {
-            (Some((one, _)), Some((other, at)), _) if other < one => (from_any, at),
-            (Some((_, at)), _, Some(row)) => (row, at),
-            (_, Some((_, at)), _) => (from_any, at),
-            _ => return None,
-        };
-        take_out(row, at).map(|entry| entry.what)
+        if !context.from_any.is_empty() {
+            return context.arrive(envelope);
+        }
+        // Nearly always the first of its source takes it.
+        let row = &mut context.get_mut(envelope.source)?.receives;
+        if fits(row.front()?.tag, envelope.tag) {
+            return row.pop_front().map(|entry| entry.what);
+        }
+        let at = row.iter().position(|entry| fits(entry.tag, envelope.tag))?;
+        row.remove(at).map(|entry| entry.what)
     }
 
     /// Whether a receive takes the next message from its source that fits: none waits there, and no

@@ -217,32 +217,34 @@ impl<B: Buffer> State<B> {
             self.has_come(offset + bytes.left() == total);
             return self.take_rest(from, offset, bytes);
         }
-        let came = HEAD + bytes.left();
-        let Some(head) = Head::take(first, bytes) else { return };
-        match head.0 {
-            Head::Eager { envelope, sync: None } if came == total && self.order.is_none() => {
-                self.take_whole(from, envelope, bytes);
-            }
-            _ => self.take_headed(from, head, (total, came), bytes),
+        let size = bytes.left();
+        let came = HEAD + size;
+        if came == total
+            && self.order.is_none()
+            && let Some(envelope) = Head::plain(first)
+        {
+            return self.take_whole(from, envelope, size, bytes);
+        }
+        if let Some(head) = Head::take(first, bytes) {
+            self.take_headed(from, head, (total, came), bytes);
         }
     }
 
     /// Most messages come whole and nobody wants to know more of them: they are brought to their
     /// place, and that is all.
     #[inline]
-    fn take_whole(&mut self, from: u32, envelope: Envelope, bytes: &mut dyn Bytes) {
+    fn take_whole(&mut self, from: u32, envelope: Envelope, size: usize, bytes: &mut dyn Bytes) {
         let is_note = envelope.context == NOTES;
         *if is_note { &mut self.notes } else { &mut self.activity } += 1;
         let Some(receive) = self.matching.arrive(envelope) else {
-            let mut kept = vec![0; bytes.left()];
+            let mut kept = vec![0; size];
             bytes.read(&mut kept);
-            let size = kept.len();
             self.keep(from, envelope, What::Eager { bytes: kept, size, sync: None });
             return;
         };
         let Some(operation) = self.operations.get_mut(receive) else { return };
         if let Operation::Receive { buffer, .. } = operation {
-            let outcome = write_all(buffer, envelope, bytes);
+            let outcome = write_all(buffer, envelope, size, bytes);
             if self.released.is_empty() {
                 *operation = Operation::Ended(outcome, self.epoch);
             } else {
@@ -276,7 +278,7 @@ impl<B: Buffer> State<B> {
         };
         if let (Head::Eager { sync: None, .. }, true) = (head.0, came == total) {
             self.activity += 1;
-            let outcome = write_all(buffer, envelope, bytes);
+            let outcome = write_all(buffer, envelope, bytes.left(), bytes);
             if outcome.truncated().is_none() {
                 return Some(Soon::Ended(envelope, outcome.size));
             }
@@ -511,18 +513,29 @@ impl<B: Buffer> State<B> {
     }
 }
 
-/// Brings a whole message to a receive's buffer.
+/// Brings a whole message of so many bytes to a receive's buffer.
 #[inline(always)]
-fn write_all(buffer: &mut impl Buffer, envelope: Envelope, bytes: &mut dyn Bytes) -> Outcome {
-    let size = bytes.left();
-    bring(buffer, 0, bytes);
-    received(envelope, size, buffer.size())
+fn write_all(
+    buffer: &mut impl Buffer,
+    envelope: Envelope,
+    size: usize,
+    bytes: &mut dyn Bytes,
+) -> Outcome {
+    let room = buffer.size();
+    bring_some(buffer, 0, size.min(room), bytes);
+    received(envelope, size, room)
 }
 
 /// Brings bytes to a buffer, from a position on, as many as it has room for.
 #[inline(always)]
 fn bring(buffer: &mut impl Buffer, at: usize, bytes: &mut dyn Bytes) {
     let fits = buffer.size().saturating_sub(at).min(bytes.left());
+    bring_some(buffer, at, fits, bytes);
+}
+
+/// The same of so many bytes, which fit.
+#[inline(always)]
+fn bring_some(buffer: &mut impl Buffer, at: usize, fits: usize, bytes: &mut dyn Bytes) {
     match buffer.whole_mut() {
         Some(place) if fits > 0 => bytes.read(&mut place[at..at + fits]),
         _ => strew(buffer, at, fits, bytes),

@@ -147,6 +147,17 @@ impl Spans<'_> {
 
     #[inline]
     fn read(&mut self, into: &mut [u8]) {
+        let ((at, size), read) = (self.spans[0], self.read);
+        if into.len() > size - read || !read.is_multiple_of(8) {
+            return self.read_across(into);
+        }
+        self.read += into.len();
+        self.memory.read(at + read / 8, into);
+    }
+
+    /// The same of what is in both spans, or does not begin with a word.
+    #[inline(never)]
+    fn read_across(&mut self, into: &mut [u8]) {
         let (first, second) = into.split_at_mut(into.len().min(self.spans[0].1 - self.read));
         self.copy(first);
         if !second.is_empty() {
