@@ -7,6 +7,10 @@ pub trait Buffer: Sized {
     /// that come and go at once do without: what is moved waits for the processor's last stores.
     fn keep(&mut self) -> Self;
 
+    /// As many bytes elsewhere, in memory of its own: for what still comes when the memory of this
+    /// one is not to be used any more.
+    fn apart(&self) -> Self;
+
     /// How many bytes there are.
     fn size(&self) -> usize;
 

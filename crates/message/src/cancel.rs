@@ -9,6 +9,9 @@
 //! Of the last the other end is asked, and drops the message then. Where the order of messages is
 //! of interest, sends are not taken back: whether a receive had the message by then would be
 //! answered by how fast the ranks are.
+//!
+//! What a call gives up because something else has failed goes on without the memory of its user
+//! where it cannot be taken back ([`Endpoint::abandon`]).
 
 use crate::buffer::Buffer;
 use crate::carrier::Carrier;
@@ -39,6 +42,18 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             order.unsettled.push(wanted.context);
             self.state.settle();
         }
+    }
+
+    /// Gives an operation up that nobody will poll: from now on the memory of its user is not used
+    /// any more. What has begun goes on with memory of its own, for the other end counts on it.
+    pub fn abandon(&mut self, ticket: Ticket) {
+        self.cancel(ticket);
+        match self.state.operations.get_mut(ticket.0) {
+            Some(Operation::Send { body, .. }) => *body = Body::Packed(body.bytes().to_vec()),
+            Some(Operation::Receive { buffer, .. }) => *buffer = buffer.apart(),
+            _ => {}
+        }
+        self.release(ticket);
     }
 
     /// Takes a send back; it may be for the other end to say whether it ends as cancelled.

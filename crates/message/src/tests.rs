@@ -135,6 +135,10 @@ impl Buffer for Bytes {
         Bytes { bytes, own, strewn: self.strewn }
     }
 
+    fn apart(&self) -> Bytes {
+        Bytes::new(vec![0; self.own.len()], self.strewn)
+    }
+
     fn size(&self) -> usize {
         self.own.len()
     }
@@ -409,6 +413,28 @@ fn a_receive_can_be_withdrawn_until_it_has_taken_a_message() {
     (0..100).for_each(|_| job.progress());
     job.ranks[1].cancel(second);
     assert!(!job.ranks[1].poll(second).unwrap().cancelled);
+}
+
+/// Neither what is sent nor the place for it may be there any more.
+#[test]
+fn what_is_given_up_goes_on_without_the_memory_of_its_user() {
+    let mut job = Job::new(2, 3);
+    let (from, into) = (Bytes::new(message(500, 3), false), Bytes::new(vec![0; 500], false));
+    let users = [&from, &into].map(|it| it.bytes.clone());
+    let send = job.send(0, 1, 1, Mode::Standard, from).unwrap();
+    let receive = job.receive(1, Some(0), Some(1), into);
+    let has_taken = |operation: Option<&Operation<Bytes>>| {
+        matches!(operation, Some(Operation::Receive { taken: Some(_), .. }))
+    };
+    while !has_taken(job.ranks[1].state.operations.get(receive.0)) {
+        job.progress();
+    }
+    job.ranks[0].abandon(send);
+    job.ranks[1].abandon(receive);
+    assert!(users.iter().all(|bytes| Rc::strong_count(bytes) == 1), "nobody else has it");
+    (0..100).for_each(|_| job.progress());
+    assert_eq!(*users[1].borrow(), vec![0; 500]);
+    assert!(job.ranks.iter().all(Endpoint::is_quiet));
 }
 
 /// What a send ends as that is taken back: whether it was cancelled; if it has ended.

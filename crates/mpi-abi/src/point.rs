@@ -175,8 +175,7 @@ fn send_copy(comm: &Comm, dest: c_int, label: c_int, bytes: Elements) -> Result<
 fn take_back(received: Option<Ticket>) -> Result<()> {
     if let Some(ticket) = received {
         let endpoint = &mut world()?.process.state().endpoint;
-        endpoint.cancel(ticket);
-        endpoint.release(ticket);
+        endpoint.abandon(ticket);
     }
     Ok(())
 }

@@ -192,6 +192,10 @@ impl<M: Memory> Buffer for Typed<M> {
         self.clone()
     }
 
+    fn apart(&self) -> Typed<M> {
+        self.packed()
+    }
+
     #[inline]
     fn size(&self) -> usize {
         Typed::size(self)

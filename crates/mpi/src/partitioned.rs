@@ -545,8 +545,7 @@ impl<M: Memory> Channels<M> {
             None => return,
         };
         for ticket in tickets {
-            endpoint.cancel(ticket);
-            endpoint.release(ticket);
+            endpoint.abandon(ticket);
         }
     }
 }

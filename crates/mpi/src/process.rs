@@ -331,7 +331,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
             moved |= self.channels.advance(&mut self.endpoint, self.is_idle)?;
         }
         if !self.plans.is_empty() {
-            self.advance();
+            moved |= self.advance();
         }
         for keeper in &mut self.keepers {
             moved |= keeper.advance(&mut self.endpoint)?;
@@ -373,7 +373,10 @@ impl<C: Carrier, M: Memory> State<C, M> {
         self.keepers.retain(|keeper| !keeper.is_of(value));
     }
 
-    fn advance(&mut self) {
+    /// Moves collectives on; whether one has ended. Their last messages may have been taken by
+    /// calls that do nothing else, and then who waits is told by nobody.
+    fn advance(&mut self) -> bool {
+        let before = self.ended.len();
         let (endpoint, ended) = (&mut self.endpoint, &mut self.ended);
         let (is_idle, epoch) = (self.is_idle, endpoint.epoch());
         self.plans.retain_mut(|(began, plan)| {
@@ -393,6 +396,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
                 }
             }
         });
+        self.ended.len() != before
     }
 
     /// How a message has ended, if it has. One from a rank that is gone ends, too.

@@ -153,8 +153,7 @@ impl<M: Memory> Plan<M> {
     /// program's memory any more.
     pub fn abandon<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) {
         for (ticket, _) in self.begun.drain(..) {
-            endpoint.cancel(ticket);
-            endpoint.release(ticket);
+            endpoint.abandon(ticket);
         }
     }
 

@@ -242,8 +242,7 @@ impl<'a, M: Memory> Short<'a, M> {
         let missing: Vec<(u32, u32)> = self.missing(boards).collect();
         let others = |(rank, _): &(u32, Ticket)| !missing.iter().any(|(other, _)| other == rank);
         for (_, ticket) in self.absent.extract_if(.., |absent| others(absent)) {
-            endpoint.cancel(ticket);
-            endpoint.release(ticket);
+            endpoint.abandon(ticket);
         }
         for (rank, world) in missing {
             if !self.absent.iter().any(|(other, _)| *other == rank) {
@@ -280,8 +279,7 @@ impl<'a, M: Memory> Short<'a, M> {
 
     fn end<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) {
         for (_, ticket) in self.absent.drain(..) {
-            endpoint.cancel(ticket);
-            endpoint.release(ticket);
+            endpoint.abandon(ticket);
         }
         if let Some(boards) = endpoint.carrier().boards() {
             boards.forget(self.spot);

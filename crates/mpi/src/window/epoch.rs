@@ -363,12 +363,21 @@ impl<M: Memory> Window<M> {
         if self.epochs.posted.is_some() {
             return Err(wrong("MPI_Win_post has been called, and MPI_Win_wait has not"));
         }
-        for origin in &origins {
-            self.tell(endpoint, *origin, Head::new(Kind::Post, 0).alone())?;
-        }
+        let told = self.tell_all(endpoint, &origins, Kind::Post);
         self.epochs.is_fenced = false;
         self.epochs.posted = Some(origins);
-        Ok(())
+        told
+    }
+
+    /// Tells ranks something; all of them, also where one is gone.
+    fn tell_all<C: Carrier>(
+        &self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        ranks: &[u32],
+        what: Kind,
+    ) -> Result<()> {
+        let tell = |rank: &u32| Ok(self.tell(endpoint, *rank, Head::new(what, 0).alone())?);
+        ranks.iter().map(tell).fold(Ok(()), Result::and)
     }
 
     /// Begins to use the memory of ranks: those that have to post before.
@@ -421,11 +430,9 @@ impl<M: Memory> Window<M> {
         let Some(targets) = self.epochs.started.take() else {
             return Err(wrong("MPI_Win_start has not been called"));
         };
-        let asked = self.flush(endpoint, None)?;
-        for target in targets {
-            self.tell(endpoint, target, Head::new(Kind::Complete, 0).alone())?;
-        }
-        Ok(asked)
+        let asked = self.flush(endpoint, None);
+        let told = self.tell_all(endpoint, &targets, Kind::Complete);
+        told.and(asked)
     }
 
     /// Whether all that might use this rank's memory have ended that; `is_gone` says whether a rank

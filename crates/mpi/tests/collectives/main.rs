@@ -11,13 +11,14 @@ use muster_mpi::collective::{Combination, Plan, Shape, Side};
 use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::group::Group;
 use muster_mpi::op::{self, Op};
+use muster_mpi::process::Process;
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
-use sys::Heap;
+use sys::{Door, Heap};
 
 /// A message under way, and how much of it has been handed over.
 type Flight = (Vec<u8>, usize);
@@ -166,6 +167,37 @@ fn carry_out_all(shapes: Vec<Shape>, dice: u64, mut plan: impl FnMut(&Shape, &mu
         }
     }
     panic!("ranks wait for each other for ever");
+}
+
+/// A receive of something else takes messages of a collective as well. Who then waited for that
+/// slept until another message came, or for a second.
+#[test]
+fn a_collective_whose_last_message_another_call_took_is_progress() {
+    let rows = || (0..2).map(|_| VecDeque::new()).collect();
+    let network = Network { rows: (0..2).map(|_| rows()).collect(), dice: 1 };
+    let network = Rc::new(RefCell::new(network));
+    let of = |rank| {
+        let group = Group::all(2);
+        let mut plan = Plan::new(Shape { context: 3, tag: 0, rank, size: 2, group, remote: None });
+        plan.barrier();
+        let carrier = Queue { me: rank as usize, network: network.clone() };
+        (Endpoint::<_, Typed<Heap>>::new(rank, carrier), plan)
+    };
+    let (mut other, mut barrier) = of(0);
+    let _ = barrier.advance(&mut other).unwrap();
+    while !other.is_flushed() {
+        other.progress().unwrap();
+    }
+    let (endpoint, plan) = of(1);
+    let process: Process<Door, _, _> = Process::new(endpoint);
+    let mut state = process.state();
+    let began = state.begin(plan);
+    while !state.endpoint.is_flushed() || !network.borrow().rows[0][1].is_empty() {
+        state.endpoint.progress().unwrap();
+    }
+    assert!(state.poll(began).is_none());
+    assert!(state.progress().unwrap(), "it has ended");
+    assert!(state.poll(began).is_some_and(|ended| ended.is_ok()));
 }
 
 /// What rank `rank` begins with.

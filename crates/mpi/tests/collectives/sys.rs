@@ -3,7 +3,8 @@
 
 use muster_mpi::atom::Atom;
 use muster_mpi::buffer::Memory;
-use muster_mpi::datatype;
+use muster_mpi::{datatype, threads};
+use parking_lot::lock_api::{GuardSend, RawMutex};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
@@ -93,5 +94,36 @@ impl Memory for Heap {
 
     fn is(&self, other: &Heap) -> bool {
         Rc::ptr_eq(&self.allocation, &other.allocation) && self.at == other.at
+    }
+}
+
+/// The door of a process of one thread.
+pub struct Door(parking_lot::RawMutex);
+
+// SAFETY: it is a mutex that has another name.
+unsafe impl RawMutex for Door {
+    #[allow(clippy::declare_interior_mutable_const, reason = "as lock_api has it")]
+    const INIT: Door = Door(parking_lot::RawMutex::INIT);
+
+    type GuardMarker = GuardSend;
+
+    fn lock(&self) {
+        self.0.lock();
+    }
+
+    fn try_lock(&self) -> bool {
+        self.0.try_lock()
+    }
+
+    // SAFETY: who calls has locked it.
+    unsafe fn unlock(&self) {
+        // SAFETY: as above.
+        unsafe { self.0.unlock() }
+    }
+}
+
+impl threads::Door for Door {
+    fn has_threads() -> bool {
+        false
     }
 }
