@@ -340,6 +340,24 @@ const RING: usize = (NEAR_ENTRIES + NEAR_LINES) * LINE;
 
 const _: () = assert!(RING.is_multiple_of(PAGE) && Process::Called as usize + CALLS <= LINE);
 
+/// Where such a ring begins.
+#[derive(Clone, Copy)]
+pub(super) struct Ring(usize);
+
+impl Ring {
+    /// The line of an entry.
+    #[inline]
+    pub(super) fn entry(self, entry: usize) -> usize {
+        self.0 + entry * LINE
+    }
+
+    /// One of the other lines.
+    #[inline]
+    pub(super) fn line(self, line: usize) -> usize {
+        self.entry(NEAR_ENTRIES + line)
+    }
+}
+
 /// Words of a chunk.
 const CHUNK: usize = NEAR_CHUNK / 8;
 
@@ -446,14 +464,9 @@ impl Layout {
         self.about + (to * self.here() + from) * LINE + word as usize
     }
 
-    /// The line of an entry of the ring from one rank here to another.
-    pub(super) fn entry(&self, from: usize, to: usize, entry: usize) -> usize {
-        self.rings + (to * self.here() + from) * RING + entry * LINE
-    }
-
-    /// One of the ring's other lines.
-    pub(super) fn line(&self, from: usize, to: usize, line: usize) -> usize {
-        self.entry(from, to, NEAR_ENTRIES + line)
+    /// The ring from one rank here to another.
+    pub(super) fn ring(&self, from: usize, to: usize) -> Ring {
+        Ring(self.rings + (to * self.here() + from) * RING)
     }
 
     /// A chunk of a rank here, for pieces for others.

@@ -46,7 +46,7 @@
 use super::bytes::{Bytes, Parts};
 use super::endpoint::Core;
 use super::garbage::Garbage;
-use super::layout::{About, CALLS, Memory, Process, Sleep};
+use super::layout::{About, CALLS, Memory, Process, Ring, Sleep};
 use super::{Piece, Place, barrier};
 use muster_base::limits::{
     NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_LINES, NEAR_LONG_PIECE, NEAR_PIECE,
@@ -171,8 +171,9 @@ impl Count {
 }
 
 /// What a sender knows of a ring.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Out {
+    ring: Ring,
     sent: Count,
     freed: Count,
     /// Whether the receiver says that its copies are slow, and what those here take.
@@ -187,6 +188,7 @@ struct Out {
 /// What a receiver knows of one.
 #[derive(Clone, Copy)]
 struct In {
+    ring: Ring,
     taken: Count,
     told: Count,
     /// Where the next entry's flag is, and what that begins with.
@@ -321,16 +323,26 @@ pub(super) struct Near {
 impl Near {
     pub(super) fn new<M: Memory>(core: &Core<M>) -> Near {
         let here = core.layout.here();
+        let out = |to| Out {
+            ring: core.layout.ring(core.me, to),
+            sent: Count::default(),
+            freed: Count::default(),
+            is_told: false,
+            pace: Pace::default(),
+            streamed: 0,
+            is_asked: false,
+        };
         let start = |from| In {
+            ring: core.layout.ring(from, core.me),
             taken: Count::default(),
             told: Count::default(),
-            flag: core.layout.entry(from, core.me, 0),
+            flag: core.layout.ring(from, core.me).entry(0),
             // Nobody sends itself anything.
             tag: if from == core.me { CLOSED } else { Count::default().tag() },
             pace: Pace::default(),
         };
         Near {
-            to: vec![Out::default(); here],
+            to: (0..here).map(out).collect(),
             from: (0..here).map(start).collect(),
             chunks: Chunks { next: 0, uses: vec![Default::default(); NEAR_CHUNKS] },
             watched: Ranks::default(),
@@ -465,8 +477,8 @@ impl Near {
         if !self.fits(core, to, 0) {
             return None;
         }
-        let sent = self.to[to].sent;
-        let entry = core.layout.entry(core.me, to, sent.entry());
+        let Out { ring, sent, .. } = self.to[to];
+        let entry = ring.entry(sent.entry());
         message.write(&core.memory, entry + 1);
         core.memory.publish(entry, sent.tag() << 32 | (total as u64) << INSIDE);
         core.call_unwatched(to);
@@ -500,9 +512,9 @@ impl Near {
         if !self.fits(core, to, lines) {
             return None;
         }
-        let sent = self.to[to].sent;
+        let Out { ring, sent, .. } = self.to[to];
         let (line, next) = sent.next(lines);
-        let (mut place, mut at) = (0, core.layout.line(core.me, to, line));
+        let (mut place, mut at) = (0, ring.line(line));
         if let Some(chunk) = chunk {
             self.chunks.uses[chunk..chunk + chunks(bytes)].fill((to, next));
             place = (chunk as u64 + 1) << CHUNK;
@@ -516,7 +528,7 @@ impl Near {
         if self.to[to].is_asked && total < ALIASED && place & STREAMED == 0 {
             core.memory.pass_on(at, bytes);
         }
-        let entry = core.layout.entry(core.me, to, sent.entry());
+        let entry = ring.entry(sent.entry());
         core.memory.store(entry + 1, total as u64);
         core.memory.store(entry + 2, place | offset as u64);
         message.cut(offset, start).write(&core.memory, entry + 3);
@@ -626,10 +638,9 @@ impl Near {
         self.last = from;
         self.talking.insert(from);
         self.to[from].is_asked = true;
-        let taken = self.from[from].taken;
+        let In { ring, taken, flag: entry, .. } = self.from[from];
         // What the sender has written already comes while this one is seen to.
-        let ahead = (taken.entry() + AHEAD) % NEAR_ENTRIES;
-        core.memory.expect(core.layout.entry(from, core.me, ahead));
+        core.memory.expect(ring.entry((taken.entry() + AHEAD) % NEAR_ENTRIES));
         if flag & PIECE != 0 {
             return self.take_piece(core, (from, flag), take);
         }
@@ -637,7 +648,6 @@ impl Near {
         if inside > SHORT || behind > 0 {
             return self.close(core, from, "an entry with more than an entry holds");
         }
-        let entry = self.from[from].flag;
         let bytes = Bytes::new(&core.memory, [(entry + 1, inside), (entry, 0)]);
         take(Piece { from: place(core, from), total: inside as u64, offset: 0, bytes });
         Some(self.go_on(core, from, taken.next(0).1))
@@ -671,7 +681,7 @@ impl Near {
     fn go_on<M: Memory>(&mut self, core: &Core<M>, from: usize, next: Count) -> Option<usize> {
         let state = &mut self.from[from];
         (state.taken, state.tag) = (next, next.tag());
-        state.flag = core.layout.entry(from, core.me, next.entry());
+        state.flag = state.ring.entry(next.entry());
         let (entries, lines) = next.beyond(state.told);
         if entries < NEAR_ENTRIES / 4 && lines < NEAR_LINES / 4 {
             return None;
@@ -711,7 +721,7 @@ impl Near {
         from: usize,
         flag: u64,
     ) -> Result<Found, &'static str> {
-        let In { taken, flag: entry, .. } = self.from[from];
+        let In { ring, taken, flag: entry, .. } = self.from[from];
         let (inside, behind) = sizes(flag);
         let [total, place] = [1, 2].map(|word| core.memory.load(entry + word));
         let (chunk, offset) = ((place & !STREAMED) >> CHUNK, place & ((1 << CHUNK) - 1));
@@ -729,7 +739,7 @@ impl Near {
         }
         let (line, next) = taken.next(if chunk > 0 { 0 } else { behind.div_ceil(64) });
         let body = match chunk {
-            0 => core.layout.line(from, core.me, line),
+            0 => ring.line(line),
             _ => core.layout.chunk(from, chunk - 1),
         };
         for line in 0..behind.div_ceil(64).min(FETCHED) {

@@ -70,7 +70,7 @@ fn target(layout: &Layout, part: usize, at: usize) -> usize {
         5 => layout.inbound(rank, word, Slot::Stamp) + at % 7,
         6 => layout.outbound(rank, word, Slot::Stamp) + at % 7,
         7 => layout.about(rank, at / 3 % 3, About::Freed) + word % 3,
-        8 => layout.entry(rank, at / 3 % 3, word) + at % 4,
+        8 => layout.ring(rank, at / 3 % 3).entry(word) + at % 4,
         9 => layout.spot(rank, word % 4, word as u32) + at % 4,
         10 => layout.grant(1, rank),
         _ => at * 4099 % layout.words,
@@ -197,8 +197,8 @@ fn a_rank_is_told_what_another_has_written_and_all_others_go_on() {
     });
     // Of the two jobs it is the first that has a liar.
     let (layout, memory) = &liars[0];
-    memory.store(layout.entry(0, 1, 0) + 1, 1 << 60);
-    memory.store(layout.entry(0, 1, 0), 1 << 32 | 1 << 31 | 1 << 20);
+    memory.store(layout.ring(0, 1).entry(0) + 1, 1 << 60);
+    memory.store(layout.ring(0, 1).entry(0), 1 << 32 | 1 << 31 | 1 << 20);
     memory.set(layout.process(1, layout::Process::Called), 1);
     let [first, _] = &mut ranks[..] else { panic!("two jobs") };
     let [one, two] = first;

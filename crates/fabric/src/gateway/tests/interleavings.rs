@@ -179,12 +179,12 @@ fn ring() -> [End; 2] {
         let about = |word| layout.about(from, to, word);
         words.share([About::Freed, About::Watched, About::Slow].map(about));
     }
-    words.share([layout.entry(0, 0, 0), layout.entry(0, 1, 0)]);
-    for entry in (0..NEAR_ENTRIES).map(|entry| layout.entry(1, 0, entry)) {
+    words.share([layout.ring(0, 0).entry(0), layout.ring(0, 1).entry(0)]);
+    for entry in (0..NEAR_ENTRIES).map(|entry| layout.ring(1, 0).entry(entry)) {
         words.share([entry]);
         words.guard(entry + 1..entry + 3, 0);
     }
-    let lines = layout.line(1, 0, 0);
+    let lines = layout.ring(1, 0).line(0);
     words.guard(lines..lines + 4 * LONG / 8, 0);
     let chunks = layout.chunk(1, 0);
     words.guard(chunks..chunks + NEAR_CHUNKS * NEAR_CHUNK / 8, 0);

@@ -109,7 +109,7 @@ impl End {
     /// Writes an entry: the sizes below its flag's number, the message's, and where its bytes are.
     fn write(&self, to: usize, number: usize, [sizes, total, place]: [u64; 3]) {
         let (core, memory) = (&self.core, &self.core.memory);
-        let entry = core.layout.entry(core.me, to, number % NEAR_ENTRIES);
+        let entry = core.layout.ring(core.me, to).entry(number % NEAR_ENTRIES);
         memory.store(entry + 1, total);
         memory.store(entry + 2, place);
         memory.store(entry, (number as u64 + 1) << 32 | sizes);
@@ -349,7 +349,7 @@ fn pieces_go_past_the_caches_where_the_receiver_says_that_these_are_slow_but_som
     let mut past = Vec::new();
     for number in 0..20 * NEAR_ENTRIES {
         assert!(ends[0].send(1, &sizes));
-        let entry = ends[1].core.layout.entry(0, 1, number % NEAR_ENTRIES);
+        let entry = ends[1].core.layout.ring(0, 1).entry(number % NEAR_ENTRIES);
         past.push(ends[1].core.memory.load(entry + 2) >> 63 == 1);
         assert!(ends[1].take(3000, &sizes));
     }
