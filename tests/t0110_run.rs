@@ -286,6 +286,18 @@ fn output_is_labelled_folded_or_written_to_files() {
     cluster.down();
 }
 
+/// As a script has them that begins with `exec > >(tee log)`.
+#[test]
+fn what_a_programs_own_filter_still_has_to_say_is_not_lost() {
+    let cluster = Cluster::up("t0110filter", 1);
+    let line = "mkfifo p; (exec 3<p; sleep 0.2; cat <&3) & exec >p; echo the last words";
+    let run = |flags: &[&str]| cluster.muster(&sh(flags, line)).run().ok();
+    assert_eq!(run(&[]).out, "the last words\n");
+    run(&["-o", "out"]);
+    assert_eq!(fs::read_to_string(cluster.work().join("out")).unwrap(), "the last words\n");
+    cluster.down();
+}
+
 #[test]
 fn ranks_find_their_environment_directory_and_files() {
     let cluster = Cluster::up("t0110env", 2);

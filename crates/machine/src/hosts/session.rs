@@ -109,16 +109,16 @@ impl Session {
             File::from(OwnedFd::from(child.stderr.take().expect("it is piped"))),
         ];
         let heard = complaints.clone();
-        spawn("to host", move || write_all(&mut stdin, &sent))?;
-        spawn("from host", move || {
+        let writes = spawn("to host", move || write_all(&mut stdin, &sent));
+        let reads = spawn("from host", move || {
             lines(stdout, |line| {
                 if let Some(word) = line.strip_prefix(MARK) {
                     // Nobody listens once the host has started.
                     let _ = said.send(word.to_owned());
                 }
             });
-        })?;
-        spawn("of host", move || {
+        });
+        let hears = spawn("of host", move || {
             lines(stderr, |line| {
                 let mut kept = heard.lock().expect("nobody panics with it");
                 if kept.len() == COMPLAINTS {
@@ -126,7 +126,9 @@ impl Session {
                 }
                 kept.push_back(line.to_owned());
             });
-        })?;
+        });
+        let threads = writes.and(reads).and(hears);
+        threads.inspect_err(|_| _ = child.kill().and_then(|()| child.wait()))?;
         let (host, nodes) = (host.name.clone(), nodes.to_vec());
         let (send, due) = (Some(send), None);
         Ok(Session { host, nodes, child, pidfd, send, due, words, complaints })

@@ -72,7 +72,10 @@ impl SessionCtl {
                 Ok(())
             }
             ["end"] => {
-                session.kill_all();
+                // The watch ends what a light rank has left behind, when it has had its time.
+                if session.light.is_none() || !session.has_left() {
+                    session.kill_all();
+                }
                 Ok(())
             }
             ["signal", name] => session.signal(signal(name)?),

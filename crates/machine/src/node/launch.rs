@@ -70,7 +70,7 @@ fn begin(node: &Node, session: &Arc<Session>, spec: &mut Spec, copies: &[Arc<Cop
     let redirects = session.state().redirects.clone();
     let [stdin, stdout, stderr] = redirects;
     let (child_in, our_in) = match stdin.as_deref() {
-        None if session.stdin.is_over() => (File::open("/dev/null")?.into(), None),
+        None if session.stdin.is_over() => (File::open("/dev/null").map_err(short)?.into(), None),
         redirect => input(redirect, &session.directory)?,
     };
     let (child_out, our_out) = output(stdout.as_deref(), &session.directory)?;
@@ -222,7 +222,14 @@ fn own_variables(node: &Node, session: &Arc<Session>) -> Vec<(String, String)> {
 type Ends = (OwnedFd, Option<OwnedFd>);
 
 fn pipe() -> Result<(OwnedFd, OwnedFd)> {
-    Ok(pipe_with(PipeFlags::CLOEXEC)?)
+    pipe_with(PipeFlags::CLOEXEC).map_err(|error| short(error.into()))
+}
+
+/// What a rank's own descriptors fail for: those of its node.
+fn short(error: std::io::Error) -> Error {
+    let what = "its node cannot open its input and output";
+    let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+    Error::new(errno, format!("{what}: {error}  [E107, exit 125]"))
 }
 
 fn nonblocking(fd: OwnedFd) -> Result<OwnedFd> {

@@ -43,6 +43,10 @@ const SOON: Duration = Duration::from_millis(10);
 /// The same for one that has written nothing: only who starts a detached job waits for that.
 const LATER: Duration = Duration::from_millis(100);
 
+/// How long what a program has left behind may still say something: the end of its output may be
+/// in the hands of a `tee` or another filter that it has started.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// How long the processes of a wiped session may take to be gone.
 const BURIAL: Duration = Duration::from_secs(10);
 
@@ -112,6 +116,7 @@ impl Watch {
             silent: HashMap::new(),
             graves: Vec::new(),
             resting: Vec::new(),
+            leaving: Vec::new(),
             buffer: vec![0; CHUNK],
         };
         let thread = std::thread::Builder::new().name("watch".into());
@@ -197,6 +202,10 @@ struct Watched {
     link: Option<i32>,
     /// The program has said how it ended.
     exited: bool,
+    /// When what a light rank has left behind is ended: it holds the rank's output open.
+    leaves: Option<Instant>,
+    /// Whether it will be looked at then.
+    is_timed: bool,
 }
 
 struct Eye {
@@ -215,6 +224,8 @@ struct Eye {
     graves: Vec<Grave>,
     /// Outlets that are left alone, until when.
     resting: Vec<(Instant, u32, End)>,
+    /// Sessions whose programs have left something behind that is ended then.
+    leaving: Vec<(Instant, u32)>,
     /// Where bytes are on their way.
     buffer: Vec<u8>,
 }
@@ -261,15 +272,18 @@ impl Eye {
         let later = self.later.iter().map(|(when, _)| *when);
         let silent = self.silent.values().map(|silent| silent.due);
         let resting = self.resting.iter().map(|(due, ..)| *due);
-        let next = later.chain(silent).chain(resting).min()?;
+        let leaving = self.leaving.iter().map(|(due, _)| *due);
+        let next = later.chain(silent).chain(resting).chain(leaving).min()?;
         Some(next.saturating_duration_since(Instant::now()))
     }
 
-    /// Looks at outlets that were left alone for long enough.
+    /// Looks at outlets that were left alone for long enough, and at what was left behind.
     fn rouse(&mut self) {
         let now = Instant::now();
         let due: Vec<_> = self.resting.extract_if(.., |(due, ..)| *due <= now).collect();
         due.into_iter().for_each(|(_, session, end)| self.advance(session, end));
+        let due: Vec<_> = self.leaving.extract_if(.., |(due, _)| *due <= now).collect();
+        due.into_iter().for_each(|(_, session)| self.advance(session, End::Link));
     }
 
     fn wake_lingerers(&mut self) {
@@ -330,7 +344,9 @@ impl Eye {
 
     fn adopt(&mut self, session: Arc<Session>, pipes: Pipes) {
         let number = session.number;
-        let link = session.state().ward.as_ref().map(|ward| ward.link().as_raw_fd());
+        // Who wipes it would close the link, and its number might be another's by then.
+        let state = session.state();
+        let link = state.ward.as_ref().map(|ward| ward.link().as_raw_fd());
         let registry = self.poll.registry();
         let register = |fd: i32, end: End, interest: Interest| {
             registry.register(&mut SourceFd(&fd), token(number, end), interest)
@@ -347,6 +363,7 @@ impl Eye {
                     .map_or(Ok(()), |fd| register(fd, End::Stderr, Interest::READABLE))
             })
             .and_then(|()| link.map_or(Ok(()), |fd| register(fd, End::Link, Interest::READABLE)));
+        drop(state);
         if let Err(error) = done {
             let text = format!("session {number} cannot be watched: {error}");
             session.failed(Error::new(Errno::IO, text));
@@ -364,7 +381,9 @@ impl Eye {
         }
         let Pipes { stdin, stdout, stderr } = pipes;
         let outlets = [stdout, stderr].map(Outlet::new);
-        self.watched.insert(number, Watched { session, stdin, outlets, link, exited: false });
+        let watched =
+            Watched { session, stdin, outlets, link, exited: false, leaves: None, is_timed: false };
+        self.watched.insert(number, watched);
         // What happened before the registration raises no event.
         ENDS.iter().for_each(|end| self.advance(number, *end));
     }
@@ -400,11 +419,12 @@ impl Eye {
         if has_written && let Some(silent) = self.silent.get_mut(&number) {
             silent.due = silent.due.min(silent.began + SOON);
         }
-        let Some(watched) = self.watched.get(&number) else { return };
+        let Some(watched) = self.watched.get_mut(&number) else { return };
         let is_silent = watched.outlets.iter().all(|outlet| outlet.pipe.is_none());
         if is_silent {
             watched.session.say_end();
         }
+        self.leaving.extend(watched.end_what_is_left(is_silent).map(|due| (due, number)));
         if watched.link.is_none() && is_silent || watched.session.is_wiped() {
             self.watched.remove(&number);
             self.silent.remove(&number);
@@ -490,6 +510,22 @@ impl Watched {
         any
     }
 
+    /// What a light rank has left behind goes with it, when it has let go of the rank's output or
+    /// had its time; when to look again.
+    fn end_what_is_left(&mut self, is_silent: bool) -> Option<Instant> {
+        let due = self.leaves?;
+        // Who has let go of a file nobody sees.
+        let is_over = is_silent && !self.session.is_redirected();
+        if self.link.is_some() && !is_over && due > Instant::now() {
+            return (!std::mem::replace(&mut self.is_timed, true)).then_some(due);
+        }
+        self.leaves = None;
+        if self.link.is_some() {
+            self.session.kill_all();
+        }
+        None
+    }
+
     /// Hears what the shepherd has to say. At the end of a light rank it gives its group away.
     fn listen(&mut self, registry: &mio::Registry) -> Option<(Cgroup, Option<Seat>)> {
         let link = self.link?;
@@ -516,13 +552,17 @@ impl Watched {
                     self.exited = true;
                     self.session.ended(status, Some(usage), is_left);
                     if is_left && self.session.light.is_some() {
-                        // What it has left behind goes with it, and lets go of its output.
-                        self.session.kill_all();
+                        self.leaves = Some(Instant::now() + LAST_WORDS);
                     }
                 }
                 said @ (Ok(Some(Report::Gone)) | Err(_)) => {
                     let _ = registry.deregister(&mut SourceFd(&link));
                     self.link = None;
+                    if let (Err(error), false) = (&said, self.exited) {
+                        let errno = Errno::from_io_error(error).unwrap_or(Errno::IO);
+                        let text = format!("what its init says cannot be heard: {error}  [E107]");
+                        self.session.failed(Error::new(errno, text));
+                    }
                     if !self.exited {
                         self.session.ended(libc::SIGKILL, None, false);
                     }

@@ -391,10 +391,13 @@ impl Place {
 
     fn make_dir(&self, path: &str, mode: u32) -> Result<()> {
         let (dir, name) = self.above(path)?;
-        match rustix::fs::mkdirat(&dir, name, Mode::from_raw_mode(mode | 0o700)) {
-            Err(Errno::EXIST) => Ok(()),
-            done => Ok(done?),
+        let mode = Mode::from_raw_mode(mode | 0o700);
+        match rustix::fs::mkdirat(&dir, name, mode) {
+            Err(Errno::EXIST) => return Ok(()),
+            done => done?,
         }
+        // Whatever this daemon's umask is.
+        Ok(rustix::fs::chmodat(&dir, name, mode, AtFlags::empty())?)
     }
 
     fn make_link(&self, path: &str, target: &[u8]) -> Result<()> {

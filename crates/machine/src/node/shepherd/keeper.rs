@@ -99,9 +99,12 @@ impl<'a> Keeper<'a> {
             for event in events.drain(..) {
                 match event.data.u64() {
                     ORDERS => {
-                        let Some(order) = link::receive::<Order>(self.orders)? else {
-                            return Ok(None);
+                        let order = match link::receive::<Order>(self.orders) {
+                            // Its link is closed, by which the daemon knows. All others go on.
+                            Err(error) if error.raw_os_error() == Some(libc::EMFILE) => continue,
+                            order => order?,
                         };
+                        let Some(order) = order else { return Ok(None) };
                         let infant = self.obey(order)?;
                         if infant.is_some() {
                             return Ok(infant);

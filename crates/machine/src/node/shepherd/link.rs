@@ -229,7 +229,11 @@ pub(super) fn receive<T: DeserializeOwned>(link: BorrowedFd) -> io::Result<Optio
     if got.bytes == 0 {
         return Ok(None);
     }
-    if got.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
+    if got.flags.contains(ReturnFlags::CTRUNC) {
+        // There is room for all that are ever sent, so it was not for want of that.
+        return Err(Errno::MFILE.into());
+    }
+    if got.flags.contains(ReturnFlags::TRUNC) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "message too long"));
     }
     let message = serde_json::from_slice(&bytes[..got.bytes])?;

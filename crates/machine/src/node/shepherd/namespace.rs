@@ -121,13 +121,13 @@ pub(super) fn fresh_proc() -> io::Result<()> {
 
 /// Runs a namespace script in the program's process, after it became its identity.
 pub(super) fn run_script(script: &[NsCommand], granted: Granted) -> Result<(), Failure> {
-    if script.is_empty() {
-        return Ok(());
+    // To go somewhere changes no mount, and works where there is no namespace to be had.
+    if script.iter().any(|command| !matches!(command, NsCommand::Cd(_))) {
+        let prepared = prepare(granted).map_err(|error| {
+            Failure::new(Stage::Script, &error, "a namespace for the script's mounts")
+        });
+        prepared?;
     }
-    let prepared = prepare(granted).map_err(|error| {
-        Failure::new(Stage::Script, &error, "a namespace for the script's mounts")
-    });
-    prepared?;
     for command in script {
         run(command).map_err(|error| Failure::new(Stage::Script, &error, command.to_string()))?;
     }
