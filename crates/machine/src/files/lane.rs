@@ -23,12 +23,13 @@ fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
 }
 
 impl Lane {
-    /// Runs `job` after those already queued. It never waits itself.
-    pub fn run(&self, job: impl FnOnce() + Send + 'static) {
+    /// Runs `job` after those already queued. It never waits itself. Where no thread is to be had
+    /// it returns false, and the job is dropped.
+    pub fn run(&self, job: impl FnOnce() + Send + 'static) -> bool {
         let mut queue = locked(&self.queue);
         queue.jobs.push_back(Box::new(job));
         if queue.runs {
-            return;
+            return true;
         }
         let of_thread = self.queue.clone();
         let thread = std::thread::Builder::new().name("lane".into());
@@ -37,6 +38,7 @@ impl Lane {
             // No thread is to be had: the jobs' tickets refuse their requests when dropped.
             queue.jobs.clear();
         }
+        queue.runs
     }
 
     fn drain(queue: &Mutex<Queue>) {

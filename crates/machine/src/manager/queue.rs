@@ -190,11 +190,16 @@ pub(super) fn wait_again(job: &Arc<Job>) -> Result<()> {
     Ok(())
 }
 
+/// When a job that has its nodes is launched for which there was no thread.
+const AGAIN: Duration = Duration::from_millis(100);
+
 fn launch_all(jobs: Vec<Arc<Job>>) {
     for job in jobs {
-        let lane = job.lane.clone();
+        let due = job.clone();
         // What it fails with is in its status.
-        lane.run(move || drop(launch::go(&job)));
+        if !job.lane.run(move || drop(launch::go(&due))) {
+            job.later(AGAIN, |job| launch_all(vec![job.clone()]));
+        }
     }
 }
 

@@ -187,8 +187,9 @@ impl Directories {
         let Err(error) = remove_all(&directory) else { return };
         if Instant::now() < until {
             std::thread::sleep(PAUSE);
-            let removals = self.removals.clone();
-            return removals.run(move || self.remove(directory, until));
+            // This is its thread, so there is one.
+            self.removals.clone().run(move || self.remove(directory, until));
+            return;
         }
         // There may be nobody to read it.
         let _ = writeln!(io::stderr(), "what a job has left stays until its node ends: {error}");
