@@ -197,7 +197,12 @@ fn admit<P: Protocol>(
     let hello = adapter.hello();
     let me = rustix::process::getuid().as_raw();
     let is_ours = hello.service == guests.service && hello.lane == Lane::System;
-    if !is_ours || adapter.peer().uid.is_some_and(|uid| uid != me) {
+    // On this machine the kernel says who it is, or nobody knows.
+    let is_same = match adapter.peer().uid {
+        Some(uid) => uid == me,
+        None => adapter.peer().protection != Protection::Local,
+    };
+    if !is_ours || !is_same {
         return None;
     }
     let (node, life) = wire::read_name(&hello.name)?;

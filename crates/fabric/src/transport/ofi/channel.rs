@@ -118,6 +118,37 @@ pub struct Arrived {
     size: usize,
 }
 
+/// Buffers in the order in which they were posted, which is that of the messages that come to them
+/// (`FI_ORDER_SAS`); and how much has come. Providers tell of them in any order: a long message may
+/// take another round trip, and a short one behind it is whole before.
+#[derive(Default)]
+struct Posted(VecDeque<(usize, Option<usize>)>);
+
+impl Posted {
+    fn post(&mut self, slot: usize) {
+        self.0.push_back((slot, None));
+    }
+
+    /// A message is whole.
+    fn fill(&mut self, slot: usize, size: usize) {
+        if let Some((_, filled)) = self.0.iter_mut().find(|(posted, _)| *posted == slot) {
+            *filled = Some(size);
+        }
+    }
+
+    /// The next message, when it is whole.
+    fn next(&mut self) -> Option<(usize, usize)> {
+        let (slot, filled) = *self.0.front()?;
+        let size = filled?;
+        self.0.pop_front();
+        Some((slot, size))
+    }
+
+    fn withdraw(&mut self, slot: usize) {
+        self.0.retain(|(posted, _)| *posted != slot);
+    }
+}
+
 /// How it ended.
 #[derive(Clone, Debug)]
 enum End {
@@ -138,6 +169,7 @@ pub struct Channel {
     arrived: VecDeque<Arrived>,
     copied: VecDeque<usize>,
     unposted: Vec<usize>,
+    posted: Posted,
     /// A piece that is written and that the provider did not take yet.
     unsent: Option<(usize, usize)>,
     credits: usize,
@@ -147,6 +179,8 @@ pub struct Channel {
     farewell: Option<(u64, Instant)>,
     failure: Option<(String, Instant)>,
     end: Option<End>,
+    /// Something of what was taken to be sent never leaves.
+    is_cut: bool,
     looks: u32,
 }
 
@@ -170,6 +204,7 @@ impl Channel {
             arrived: VecDeque::with_capacity(WINDOW),
             copied: VecDeque::with_capacity(COPYING.len()),
             unposted: RECEIVING.collect(),
+            posted: Posted::default(),
             unsent: None,
             credits: WINDOW,
             owed: 0,
@@ -178,6 +213,7 @@ impl Channel {
             farewell: None,
             failure: None,
             end: None,
+            is_cut: false,
             looks: 0,
         }
     }
@@ -237,6 +273,7 @@ impl Channel {
                 self.unposted.push(slot);
                 break;
             }
+            self.posted.post(slot);
         }
         let mut is_idle = true;
         loop {
@@ -264,15 +301,21 @@ impl Channel {
     fn take_in(&mut self, done: Done) {
         match done {
             Done::Received(slot, size) => {
-                self.received += 1;
-                if let Err(what) = self.read_piece(slot, size) {
-                    self.end = Some(End::Malformed(what));
+                self.posted.fill(slot, size);
+                while let Some((slot, size)) = self.posted.next() {
+                    self.received += 1;
+                    if let Err(what) = self.read_piece(slot, size) {
+                        self.end = Some(End::Malformed(what));
+                    }
                 }
             }
             Done::Sent => {}
             Done::Copied(slot) => self.copied.push_back(slot),
             Done::Failed(slot, failure) => {
-                self.unposted.extend(RECEIVING.contains(&slot).then_some(slot));
+                if RECEIVING.contains(&slot) {
+                    self.posted.withdraw(slot);
+                    self.unposted.push(slot);
+                }
                 self.fail(failure.to_string());
             }
         }
@@ -353,6 +396,11 @@ impl Channel {
         let error = self.error(&end);
         self.end = Some(end);
         error
+    }
+
+    /// What was taken to be sent does not leave any more: the end is no farewell.
+    pub fn cut(&mut self) {
+        self.is_cut = true;
     }
 
     /// Whether a piece can be sent now.
@@ -505,9 +553,31 @@ impl Drop for Channel {
                 break;
             }
         }
-        if self.is_open() {
+        // Without a farewell the other end knows that something is missing.
+        if self.is_open() && self.is_flushed() && !self.is_cut {
             // If that fails, then the peer has gone as well.
             let _ = self.meeting.say(&meeting::farewell(self.sent));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_taken_in_the_order_in_which_their_buffers_were_posted() {
+        let mut posted = Posted::default();
+        [7, 3, 9, 5].into_iter().for_each(|slot| posted.post(slot));
+        posted.fill(3, 30);
+        posted.fill(9, 90);
+        assert_eq!(posted.next(), None, "the first one is still on its way");
+        posted.fill(7, 70);
+        let taken: Vec<_> = std::iter::from_fn(|| posted.next()).collect();
+        assert_eq!(taken, [(7, 70), (3, 30), (9, 90)]);
+        posted.post(7);
+        posted.withdraw(5);
+        posted.fill(7, 71);
+        assert_eq!(posted.next(), Some((7, 71)));
     }
 }

@@ -52,7 +52,15 @@ impl Messages {
 
     /// Takes the first piece in; true when it was, or completed, a message that `take` has seen.
     fn piece(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let Some(piece) = self.channel.first() else { return Err(self.channel.nothing()) };
+        let Some(piece) = self.channel.first() else {
+            return Err(match self.channel.nothing() {
+                Error::Closed { peer } if self.have < self.size => {
+                    let evidence = "it has gone in the middle of a message".to_owned();
+                    Error::Dead { peer, evidence }
+                }
+                error => error,
+            });
+        };
         let number = piece.header.number as usize;
         let body = self.channel.body(piece);
         let is_arriving = self.have < self.size;
@@ -173,6 +181,9 @@ impl Drop for Messages {
             if self.progress().and_then(|()| self.channel.pause(&mut patience)).is_err() {
                 break;
             }
+        }
+        if !self.rest.is_empty() {
+            self.channel.cut();
         }
     }
 }

@@ -221,6 +221,9 @@ impl Copies {
                 };
             }
             // Whoever uses it from now on asks again.
+            Word::Gone if self.gone.len() + self.outbox.len() > 2 * REGIONS_MAX => {
+                return Err("it takes regions back faster than it hears that they are".to_owned());
+            }
             Word::Gone => match self.theirs.remove(&key) {
                 Some(Theirs::Known { .. }) => self.gone.push(key),
                 _ => return Err(format!("it takes region {key} back, which we do not have")),

@@ -211,6 +211,7 @@ impl<'a> Trials<'a> {
 
     /// Goes round a ring and a message that were not gone round before.
     fn enter(&mut self, sample: Sample) {
+        debug_assert!(sample.ring <= self.link.out.arena());
         let packet = TRIAL_MAX / 2;
         let way = (sample.ring, sample.message);
         if self.way == way || sample.ring < packet {
@@ -249,6 +250,8 @@ impl Medium for Trials<'_> {
     }
 
     fn copies(&mut self, sample: Sample) -> [Duration; 2] {
+        // Twice the cache may be more than there is, and until the last trial is there none goes.
+        let sample = Sample { ring: sample.ring.min(self.link.out.arena()), ..sample };
         self.enter(sample);
         let packet = sample.packet.max(HEAD);
         let count = (BURST / packet).clamp(4, 32).min(room(sample.ring, packet));

@@ -8,6 +8,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::hello::{self, ANSWER_HEAD};
 use crate::transport::host::{resolve, share};
+use crate::transport::shared::sys::credentials;
 use crate::transport::{Hello, Lane, Peer, Protection};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
@@ -172,11 +173,11 @@ impl Line {
     /// proved to have where it was asked for one.
     pub fn peer(&self, name: String) -> Peer {
         let known = match self.protection {
-            Protection::Local => sockopt::socket_peercred(&self.socket).ok(),
+            Protection::Local => credentials(self.socket.as_fd()).ok(),
             _ => None,
         };
-        let uid = known.map(|known| known.uid.as_raw());
-        let pid = known.and_then(|known| u32::try_from(known.pid.as_raw_nonzero().get()).ok());
+        let uid = known.map(|(_, uid)| uid);
+        let pid = known.map(|(pid, _)| pid).filter(|pid| *pid != 0);
         let member = self.tunnel.as_ref().and_then(Tunnel::member);
         Peer { uid, pid, is_here: self.is_here, member, ..Peer::new(name, self.protection) }
     }
