@@ -496,7 +496,8 @@ fn reads_under_way_hold_up_nothing_else_of_their_connection() {
     };
     let (cancels, answers) = read();
     assert_eq!(client.root().getattr().expect("attributes").size, 0);
-    cancels.iter().for_each(Cancel::flush);
+    // Those that have not begun first, or they would where the others have gone.
+    cancels.iter().rev().for_each(Cancel::flush);
     for _ in 0..READS {
         let taken_back = answers.recv().expect("told").expect_err("flushed");
         assert_eq!(taken_back.errno, Errno::INTR);
