@@ -452,10 +452,12 @@ impl Manager {
             // Nodes are still joining.
             queue.schedule.hold(true);
             let manager = self.clone();
-            job.lane.run(move || {
+            let waits = job.lane.run(move || {
                 manager.nodes.await_back();
                 manager.reschedule(|schedule| schedule.hold(false));
             });
+            // Where there is no thread to wait for them, jobs start as nodes join.
+            queue.schedule.hold(waits);
         }
     }
 }

@@ -364,11 +364,6 @@ impl Session {
         }
     }
 
-    /// Whether what the program writes goes to a file.
-    pub(super) fn is_redirected(&self) -> bool {
-        self.state().redirects[1..].iter().any(Option::is_some)
-    }
-
     /// Whether its program has ended, and processes of it may be left.
     pub(super) fn has_left(&self) -> bool {
         let state = self.state();

@@ -513,11 +513,16 @@ impl Watched {
     /// What a light rank has left behind goes with it, when it has let go of the rank's output or
     /// had its time; when to look again.
     fn end_what_is_left(&mut self, is_silent: bool) -> Option<Instant> {
-        let due = self.leaves?;
-        // Who has let go of a file nobody sees.
-        let is_over = is_silent && !self.session.is_redirected();
-        if self.link.is_some() && !is_over && due > Instant::now() {
-            return (!std::mem::replace(&mut self.is_timed, true)).then_some(due);
+        let (due, now) = (self.leaves?, Instant::now());
+        if self.link.is_some() && !is_silent {
+            if due > now {
+                return (!std::mem::replace(&mut self.is_timed, true)).then_some(due);
+            }
+            if self.session.is_frozen() {
+                // Its time begins when its turn does.
+                self.leaves = Some(now + LAST_WORDS);
+                return self.leaves;
+            }
         }
         self.leaves = None;
         if self.link.is_some() {
@@ -563,7 +568,8 @@ impl Watched {
                         let text = format!("what its init says cannot be heard: {error}  [E107]");
                         self.session.failed(Error::new(errno, text));
                     }
-                    if !self.exited {
+                    // Another program may be tried where this one was not seen to start.
+                    if !self.exited && !self.session.is_new() {
                         self.session.ended(libc::SIGKILL, None, false);
                     }
                     // Its link is not polled any more, so its init may have another session.

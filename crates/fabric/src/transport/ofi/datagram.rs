@@ -50,17 +50,19 @@ impl Messages {
         Ok(())
     }
 
+    /// As [`Channel::nothing`]; but who goes in the middle of a message has not closed anything.
+    fn nothing(&self) -> Error {
+        match self.channel.nothing() {
+            Error::Closed { peer } if self.have < self.size => {
+                Error::Dead { peer, evidence: "it has gone in the middle of a message".to_owned() }
+            }
+            error => error,
+        }
+    }
+
     /// Takes the first piece in; true when it was, or completed, a message that `take` has seen.
     fn piece(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let Some(piece) = self.channel.first() else {
-            return Err(match self.channel.nothing() {
-                Error::Closed { peer } if self.have < self.size => {
-                    let evidence = "it has gone in the middle of a message".to_owned();
-                    Error::Dead { peer, evidence }
-                }
-                error => error,
-            });
-        };
+        let Some(piece) = self.channel.first() else { return Err(self.nothing()) };
         let number = piece.header.number as usize;
         let body = self.channel.body(piece);
         let is_arriving = self.have < self.size;
@@ -125,7 +127,7 @@ impl Wait for Messages {
                 return Ok(());
             }
             if self.channel.has_ended() {
-                return Err(self.channel.nothing());
+                return Err(self.nothing());
             }
             self.channel.pause(&mut patience)?;
         }
@@ -154,7 +156,7 @@ impl Datagram for Messages {
                 fill(&mut piece[..size]);
                 size
             })?;
-        if is_sent { Ok(()) } else { Err(self.channel.nothing()) }
+        if is_sent { Ok(()) } else { Err(self.nothing()) }
     }
 
     fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
@@ -167,7 +169,7 @@ impl Datagram for Messages {
         self.progress()?;
         let is_flushed = self.rest.is_empty() && self.channel.is_flushed();
         if !is_flushed && self.channel.has_ended() {
-            return Err(self.channel.nothing());
+            return Err(self.nothing());
         }
         Ok(is_flushed)
     }

@@ -221,7 +221,7 @@ impl Copies {
                 };
             }
             // Whoever uses it from now on asks again.
-            Word::Gone if self.gone.len() + self.outbox.len() > 2 * REGIONS_MAX => {
+            Word::Gone if self.gone.len() + self.outbox.len() > 4 * REGIONS_MAX => {
                 return Err("it takes regions back faster than it hears that they are".to_owned());
             }
             Word::Gone => match self.theirs.remove(&key) {

@@ -279,7 +279,7 @@ pub enum Done {
     /// This buffer's bytes are at the peer, or the peer's in it.
     Copied(usize),
     /// What a buffer was used for has failed; its bytes are nothing.
-    Failed(usize, Failure),
+    Failed(Failure),
 }
 
 /// Where a peer reaches a region.
@@ -497,7 +497,7 @@ impl Endpoint {
             return Err(library.failure("read an error", code));
         }
         let failure = library.failure("go on", error.err as isize);
-        Ok(self.ended(error.op_context).map(|(slot, _)| Done::Failed(slot, failure)))
+        Ok(self.ended(error.op_context).map(|_| Done::Failed(failure)))
     }
 
     /// The buffer of an operation that has ended, which is ours again.
