@@ -1,6 +1,6 @@
 //! `muster logs`: what a job has printed.
 
-use super::{job_path, job_refused, refused};
+use super::{job_path, job_refused, refused, wait};
 use crate::cluster::Context;
 use crate::members::JobName;
 use crate::run::say;
@@ -63,19 +63,23 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         ranks = vec![rank];
     }
     tell_what_follows(&client, &args.job)?;
-    let name = args.job.clone();
+    let (name, known) = (args.job.clone(), client.clone());
     let source = Source { context: context.clone(), client, name, follow: args.follow };
     if args.label {
         labelled(source, &directory, file, &ranks)?;
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        let path = match args.rank {
+            Some(rank) => format!("{directory}/ranks/{rank}/{file}"),
+            None => format!("{directory}/{file}"),
+        };
+        let length = copy(&source, &path, None)?;
+        if length == 0 && !args.stderr {
+            tell_of_errors(&source, &path, args.rank);
+        }
     }
-    let path = match args.rank {
-        Some(rank) => format!("{directory}/ranks/{rank}/{file}"),
-        None => format!("{directory}/{file}"),
-    };
-    let length = copy(&source, &path, None)?;
-    if length == 0 && !args.stderr {
-        tell_of_errors(&source, &path, args.rank);
+    if args.follow && args.rank.is_none() {
+        // Output ends as well where a cluster is taken down, and then that is to be said.
+        wait::outcome(&args.job, context, known)?;
     }
     Ok(ExitCode::SUCCESS)
 }

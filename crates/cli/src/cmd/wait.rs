@@ -6,6 +6,7 @@ use crate::members::JobName;
 use crate::run::{ended, say};
 use anyhow::Result;
 use muster_machine::manager::spec::Status;
+use muster_ninep::client::Client;
 use muster_ninep::error::Errno;
 use std::process::ExitCode;
 
@@ -29,8 +30,9 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let mut first = 0;
     for job in &args.jobs {
-        let label = job.label();
-        let (exit, lines) = match outcome(job, &job.context(context)) {
+        let (label, context) = (job.label(), job.context(context));
+        let outcome = context.connect().and_then(|client| outcome(job, &context, client));
+        let (exit, lines) = match outcome {
             Ok(Outcome::Ended(status)) => ended(&status, &label),
             Ok(Outcome::Forgotten(job)) => (job.exit.unwrap_or(UNKNOWN), no_more(&label, &job)),
             Err(error) if args.jobs.len() == 1 => return Err(error),
@@ -54,7 +56,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 const UNKNOWN: u8 = 1;
 
 /// What is told of a job that has ended.
-enum Outcome {
+pub(super) enum Outcome {
     Ended(Box<Status>),
     /// No more is kept of it than a line.
     Forgotten(Box<Status>),
@@ -70,8 +72,7 @@ fn no_more(label: &str, job: &Status) -> Vec<String> {
 
 /// How a job has ended, once it has: also where another manager tells it than the one that was
 /// asked.
-fn outcome(job: &JobName, context: &Context) -> Result<Outcome> {
-    let mut client = context.connect()?;
+pub(super) fn outcome(job: &JobName, context: &Context, mut client: Client) -> Result<Outcome> {
     loop {
         let error = match client.read(&format!("{}/wait", job_path(job.number))) {
             Ok(status) => return Ok(Outcome::Ended(serde_json::from_slice(&status)?)),
