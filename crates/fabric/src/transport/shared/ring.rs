@@ -52,7 +52,10 @@ const FLAG: usize = 8;
 pub(crate) const FLAG_AT: usize = ENTRY - FLAG;
 
 /// What records in the arena are aligned to.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
+
+/// Bytes of a page.
+pub(crate) const PAGE: usize = 4096;
 
 /// The kind's place in a flag; the size is below.
 const KIND: u32 = 28;
@@ -143,6 +146,24 @@ struct Span {
     end: usize,
 }
 
+/// Which part of the arena a record's bytes may have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Berth {
+    /// So many bytes from its beginning.
+    pub(crate) window: usize,
+    /// So many behind the record's are left free, unless the window ends there.
+    pub(crate) gap: usize,
+    /// Where in a page the record begins, where that matters.
+    pub(crate) in_page: Option<usize>,
+}
+
+impl Berth {
+    /// Anywhere in the first so many bytes.
+    pub(crate) fn within(window: usize) -> Berth {
+        Berth { window, gap: 0, in_page: None }
+    }
+}
+
 /// Who sends.
 pub(crate) struct Producer<C> {
     cells: C,
@@ -230,22 +251,22 @@ impl<C: Cells> Producer<C> {
         Ok(true)
     }
 
-    /// Sends a record whose bytes stand in the first `window` bytes of the arena, and says where;
-    /// none, and `fill` is not called, without room there.
+    /// Sends a record whose bytes stand in the arena, and says where; none, and `fill` is not
+    /// called, without room there.
     pub(crate) fn push(
         &mut self,
         (kind, extra): (Kind, u64),
         size: usize,
-        window: usize,
+        berth: Berth,
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<Option<usize>, Garbage> {
         assert!(kind != Kind::Whole || size > INLINE, "{size} bytes belong into the entry");
         let Some(entry) = self.entry()? else { return Ok(None) };
         let room = size.next_multiple_of(LINE).max(LINE);
-        let mut start = self.find(room, window);
+        let mut start = self.find(room, berth);
         if start.is_none() {
             self.refresh()?;
-            start = self.find(room, window);
+            start = self.find(room, berth);
         }
         let Some(start) = start else { return Ok(None) };
         // SAFETY: `find` gives what is in the arena and no live record's; the entry is freed.
@@ -262,27 +283,40 @@ impl<C: Cells> Producer<C> {
             self.tail = start;
         }
         self.live += 1;
-        self.head = start + room;
+        self.head = start + room + berth.gap;
         self.spans[entry] = Span { start, end: start + room };
         self.publish(entry, kind, size);
         Ok(Some(start))
     }
 
+    /// Has records of so many bytes in all, which are to be in the first `window` bytes, go to the
+    /// beginning if they would have to go round: those of a larger window would find no room behind
+    /// them before they are freed.
+    pub(crate) fn rewind(&mut self, bytes: usize, window: usize) {
+        if self.live == 0 && self.head + bytes > window {
+            self.head = 0;
+        }
+    }
+
     /// Where `room` bytes are free within the window. It goes round even when all of it is free:
     /// how large the part is that is used decides which caches it is in (`pipeline/costs.rs`).
-    fn find(&self, room: usize, window: usize) -> Option<usize> {
-        let window = window.max(room).min(self.cells.arena());
+    fn find(&self, room: usize, Berth { window, gap, in_page }: Berth) -> Option<usize> {
+        let arena = self.cells.arena();
+        let in_page = in_page.filter(|place| place + room <= arena);
+        let window = window.max(in_page.unwrap_or(0) + room).min(arena);
+        let place = |from: usize| from + in_page.map_or(0, |place| place.wrapping_sub(from) % PAGE);
+        let (head, tail) = (place(self.head), self.tail);
+        let behind = (head + room <= window).then_some(head);
         if self.live == 0 {
-            let start = if self.head + room <= window { self.head } else { 0 };
-            return (start + room <= window).then_some(start);
+            return behind.or((place(0) + room <= window).then_some(place(0)));
         }
-        let (head, tail) = (self.head, self.tail);
-        if head > tail {
+        // A gap that reached beyond the tail would make the ring look like another one.
+        let before = |start: usize| (start + room + gap <= tail).then_some(start);
+        if self.head > tail {
             // Used from tail to head: behind it, or from the beginning.
-            let behind = (head + room <= window).then_some(head);
-            return behind.or((room <= tail).then_some(0));
+            return behind.or(before(place(0)));
         }
-        (head + room <= tail).then_some(head)
+        before(head)
     }
 
     #[inline]

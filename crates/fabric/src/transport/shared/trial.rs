@@ -21,7 +21,7 @@
 //! waits for no sender for longer than [`HELD`], and for none that has gone.
 
 use super::link::{ARRIVAL, Link};
-use super::ring::{ENTRIES, INLINE, Kind, Place, Record};
+use super::ring::{Berth, ENTRIES, INLINE, Kind, LINE, Place, Record};
 use super::segment;
 use crate::deadline::Deadline;
 use crate::error::Result;
@@ -122,6 +122,9 @@ impl<'a> Trials<'a> {
         if self.source.len() < message {
             self.source = vec![1; message];
         }
+        // They stay there until the receiver comes, and the message behind them needs room.
+        let packet = sample.packet.clamp(HEAD, TRIAL_MAX).next_multiple_of(LINE);
+        self.link.out.rewind(count * packet, sample.ring);
         let since = Instant::now();
         let first = self.push(sample, message, 0, is_single)?;
         let measured = self.measure((sample, message), (first, count), is_single, since);
@@ -189,7 +192,7 @@ impl<'a> Trials<'a> {
             }
         };
         let size = if is_single { HEAD } else { source.len() };
-        self.link.out.push((Kind::Trial, 0), size, sample.ring, fill).ok().flatten()
+        self.link.out.push((Kind::Trial, 0), size, Berth::within(sample.ring), fill).ok().flatten()
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {

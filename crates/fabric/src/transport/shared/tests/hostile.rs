@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::transport::hello::{self, ANSWER_MAX};
-use crate::transport::shared::ring::{ENTRIES, Kind};
+use crate::transport::shared::ring::{Berth, ENTRIES, Kind};
 use crate::transport::shared::segment;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -216,7 +216,7 @@ fn a_peer_that_goes_on_after_its_farewell_keeps_no_try_for_ever() {
 #[test]
 fn a_held_trial_keeps_nobody_longer_than_the_deadline() {
     let (mut here, mut there) = pair(PIPELINED);
-    here.out.push((Kind::Trial, 0), 64, 4096, |to| to.fill(0)).unwrap().unwrap();
+    here.out.push((Kind::Trial, 0), 64, Berth::within(4096), |to| to.fill(0)).unwrap().unwrap();
     for _ in 0..2 {
         let error = there.receive(&mut [0; 100], Deadline::now()).unwrap_err();
         assert!(matches!(error, Error::Deadline { .. }), "{error}");
@@ -232,7 +232,7 @@ fn a_held_trial_keeps_nobody_longer_than_the_deadline() {
 #[test]
 fn a_trial_of_a_peer_that_has_gone_is_not_waited_for() {
     let (mut here, mut there) = pair(PIPELINED);
-    here.out.push((Kind::Trial, 0), 64, 4096, |to| to.fill(0)).unwrap().unwrap();
+    here.out.push((Kind::Trial, 0), 64, Berth::within(4096), |to| to.fill(0)).unwrap().unwrap();
     let record = there.inn.peek().unwrap().unwrap();
     assert!(!there.answer(&record).unwrap(), "it is held");
     here.own(segment::CLOSED).store(1, Ordering::Release);

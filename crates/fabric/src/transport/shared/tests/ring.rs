@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use crate::transport::shared::ring::{
-    Cells, Consumer, Garbage, Glance, INLINE, Kind, Place, Producer,
+    Berth, Cells, Consumer, Garbage, Glance, INLINE, Kind, Place, Producer,
 };
 
 /// What was received.
@@ -35,12 +35,13 @@ mod steps {
         if bytes.len() <= INLINE {
             return producer.push_short(bytes.len(), |to| to.copy_from_slice(bytes));
         }
-        let place = producer
-            .push((Kind::Whole, 0), bytes.len(), usize::MAX, |to| to.copy_from_slice(bytes));
+        let berth = Berth { gap: bytes.len() % 3 * 64, ..Berth::within(usize::MAX) };
+        let place =
+            producer.push((Kind::Whole, 0), bytes.len(), berth, |to| to.copy_from_slice(bytes));
         place.map(|place| place.is_some())
     }
 
-    const ARENA: usize = 1024;
+    const ARENA: usize = 2048;
     const SIZE: usize = 4096 + ENTRIES * ENTRY + ARENA;
 
     fn ends() -> (Arc<Mapped>, Shared, Shared) {
@@ -391,7 +392,7 @@ mod interleavings {
         if number.is_multiple_of(2) {
             return producer.push_short(1, |to| to[0] = number).unwrap();
         }
-        let pushed = producer.push((Kind::First, 2), 2, 128, |to| to.fill(number));
+        let pushed = producer.push((Kind::First, 2), 2, Berth::within(128), |to| to.fill(number));
         pushed.unwrap().is_some()
     }
 
