@@ -410,6 +410,7 @@ fn who_only_waits_for_long_is_not_taken_for_a_deadlock() {
     for how in slow.into_iter().chain(["slow-lock-near", "uneven"]) {
         assert_eq!(ran(&cluster, "3", "5", &[&program, how]), "ok 5\n");
     }
+    assert_eq!(ran(&cluster, "1", "3", &[&program, "slow-board"]), "ok 3\n");
 }
 
 #[test]

@@ -255,6 +255,25 @@ int main(int argc, char **argv) {
         if (rank == 2) MPI_Win_wait(window);
         MPI_Group_free(&group);
         MPI_Win_free(&window);
+    } else if (strcmp(how, "slow-board") == 0) {
+        /* One rank takes long to come to a barrier of two, and who waits there for it has posted a
+           receive from a third one before, who waits for it. */
+        MPI_Comm two;
+        MPI_Request receives;
+        MPI_Comm_split(MPI_COMM_WORLD, rank < 2, 0, &two);
+        MPI_Barrier(two);
+        if (rank == 0) {
+            MPI_Irecv(&value, 1, MPI_INT, 2, 2, MPI_COMM_WORLD, &receives);
+            struct timespec half = {0, 500000000};
+            nanosleep(&half, NULL);
+        }
+        if (rank == 1) sleep(5);
+        if (rank < 2) MPI_Barrier(two);
+        if (rank == 0) MPI_Send(&values[0], 1, MPI_INT, 2, 1, MPI_COMM_WORLD);
+        if (rank == 0) MPI_Wait(&receives, MPI_STATUS_IGNORE);
+        if (rank == 2) receive(0, 1, MPI_COMM_WORLD);
+        if (rank == 2) MPI_Send(&value, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+        MPI_Comm_free(&two);
     } else if (strncmp(how, "thread-slow", 11) == 0) {
         /* One rank comes late to its end, others wait there for it. */
         if (rank == 1) sleep(5);

@@ -48,6 +48,9 @@ pub struct State<C, M: Memory> {
     /// Its boards, and how many collectives have ended there.
     pub boards: Uses,
     shorts: u32,
+    /// Collectives on boards that are waited for and of whose ranks no operation tells so far:
+    /// what this rank waits on is not known.
+    pub(crate) unseen: u32,
     plans: Vec<(Began, Plan<M>)>,
     /// Collectives that have ended, and in which epoch.
     ended: Vec<(Began, Result<()>, u32)>,
@@ -86,6 +89,7 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             channels: Channels::default(),
             boards: Uses::default(),
             shorts: 0,
+            unseen: 0,
             plans: Vec::new(),
             ended: Vec::new(),
             began: 0,
@@ -273,15 +277,25 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
     /// # Errors
     /// As [`Short::advance`].
     pub fn carry_out_short(&self, mut short: Short<'_, M>) -> Result<()> {
-        self.wait(Waits::Messages, |state| {
-            let done = short.advance(&mut state.endpoint, state.watch.is_long)?;
+        let mut was_unseen = false;
+        let ended = self.wait(Waits::Messages, |state| {
+            let advanced = short.advance(&mut state.endpoint, state.watch.is_long);
+            let is_unseen = matches!(advanced, Ok(false)) && !short.is_seen();
+            state.unseen = state.unseen + u32::from(is_unseen) - u32::from(was_unseen);
+            was_unseen = is_unseen;
+            let done = advanced?;
             if done {
                 state.see_to_others()?;
             } else if state.watch.is_long {
                 state.needs(&short.absent());
             }
             Ok(done.then_some(()))
-        })
+        });
+        // Something else has ended the wait.
+        if was_unseen {
+            self.state().unseen -= 1;
+        }
+        ended
     }
 
     /// Carries out a collective.

@@ -313,6 +313,10 @@ impl<C: Carrier, M: Memory> State<C, M> {
         if !outside.is_watched() {
             return None;
         }
+        // Of a collective on a board nothing is posted until it has been waited for long.
+        if self.unseen > 0 {
+            return None;
+        }
         // Somebody has come whom this rank waits for, and it has not looked since.
         if self.endpoint.carrier().boards().is_some_and(|boards| boards.has_shown()) {
             return None;

@@ -120,6 +120,11 @@ impl<'a, M: Memory> Short<'a, M> {
         self.comm.group().world(rank)
     }
 
+    /// Whether something stands for those who have not come.
+    pub fn is_seen(&self) -> bool {
+        !self.absent.is_empty()
+    }
+
     /// What stands for those who have not come for long.
     pub fn absent(&self) -> Vec<Ticket> {
         self.absent.iter().map(|(_, ticket)| *ticket).collect()
