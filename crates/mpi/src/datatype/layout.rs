@@ -231,7 +231,7 @@ impl Sequence {
         };
         if dense(blocks, stride) {
             self.list.push(at + blocks[0].at, count * blocks[0].length);
-        } else if count == 1 || count.saturating_mul(blocks.len()) <= LIST_MAX {
+        } else if count.saturating_mul(blocks.len()) <= LIST_MAX {
             self.list.push_all(at, count, stride, blocks);
         } else {
             self.part(at, Layout::repeat(count, stride, body));

@@ -1,7 +1,10 @@
 //! Datatypes against explicit type maps, and the standard's examples.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
+use super::layout::{Form, Layout};
 use super::model::{Model, datatypes};
 use super::*;
 
@@ -209,6 +212,29 @@ fn a_matrix_column_costs_one_block_however_long_it_is() {
     cursor.seek((8 << 40) - 4);
     assert_eq!(cursor.step(64), Some(Run { at: (((1 << 40) - 1) << 23) + 4, length: 4 }));
     assert_eq!(cursor.step(64), None);
+}
+
+/// Blocks, parts and repetitions of a layout; what is shared counts once.
+fn weight(layout: &Arc<Layout>, seen: &mut BTreeSet<*const Layout>) -> usize {
+    if !seen.insert(Arc::as_ptr(layout)) {
+        return 0;
+    }
+    match &layout.form {
+        Form::Blocks(blocks) => blocks.len(),
+        Form::Repeat { body, .. } => 1 + weight(body, seen),
+        Form::Parts(parts) => parts.iter().map(|part| 1 + weight(&part.body, seen)).sum(),
+    }
+}
+
+#[test]
+fn irregular_lists_of_irregular_lists_cost_the_sum_of_their_arguments() {
+    let far = |level: u32| (0..200_isize).map(move |at| (at * at + at) << (16 * level));
+    let mut layout = Layout::bytes(4);
+    for level in 0..3 {
+        layout = Layout::sequence(far(level).map(|at| (at << 3, 1, 0, &layout)));
+    }
+    assert_eq!(layout.size, 4 * 200 * 200 * 200);
+    assert!(weight(&layout, &mut BTreeSet::new()) <= 3 * 200);
 }
 
 #[test]
