@@ -176,6 +176,11 @@ impl<M: Memory> Sending<M> {
             return Err(Error::new(Class::Request, what));
         };
         match ready.get_mut(part) {
+            // The round has failed, which is told to who waits for it; the rest of it goes nowhere.
+            Some(is_ready) if self.failed.is_some() => {
+                *is_ready = true;
+                return Ok(());
+            }
             Some(is_ready @ false) => *is_ready = true,
             Some(true) => {
                 let what = format!("partition {part} was ready before");
@@ -185,8 +190,10 @@ impl<M: Memory> Sending<M> {
         }
         let Route { source, other, .. } = self.route;
         let envelope = Envelope { context: self.context, source, tag: part as i32 };
-        let sent = endpoint.send(other, envelope, Mode::Standard, self.parts[part].clone());
-        self.leaving.extend(sent?);
+        match endpoint.send(other, envelope, Mode::Standard, self.parts[part].clone()) {
+            Ok(sent) => self.leaving.extend(sent),
+            Err(failure) => self.failed = Some(failure.into()),
+        }
         Ok(())
     }
 
