@@ -11,7 +11,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::errhandler;
 use crate::export::export;
-use crate::pointer::{Out, Text, TextOut, Unused};
+use crate::pointer::{Out, Text, TextOut, Unused, cut};
 use crate::table::Table;
 
 /// Keys and values.
@@ -70,6 +70,10 @@ impl Info {
         }
         if let Ok(folder) = std::env::current_dir() {
             info.set("wdir", folder.into_os_string().into_vec());
+        }
+        // A program has room for no more.
+        for (_, value) in &mut info.0 {
+            value.truncate(cut(value, MPI_MAX_INFO_VAL as usize - 1).len());
         }
         info
     }

@@ -6,8 +6,9 @@ use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::error::{About, Class, Error, Result};
 
 use crate::abi::types::*;
-use crate::buffer::{Elements, committed, count, elements};
+use crate::buffer::{Elements, count, elements};
 use crate::communicator::communicator;
+use crate::datatype;
 use crate::export::{Number, both};
 use crate::place::Place;
 use crate::pointer::{Address, ConstAddress, Out, Text};
@@ -81,7 +82,7 @@ both! {
         number: N, datatype: MPI_Datatype, comm: MPI_Comm, size: Out<N>,
     ) on comm {
         communicator(comm)?;
-        size.set(N::fitting(Some(committed(datatype)?.packed_size(count(number)?)?)))
+        size.set(N::fitting(Some(datatype::datatype(datatype)?.packed_size(count(number)?)?)))
     }
 }
 
@@ -132,6 +133,6 @@ both! {
         name: Text, number: N, datatype: MPI_Datatype, size: Out<A>,
     ) {
         representation(name)?;
-        size.set(A::fitting(Some(committed(datatype)?.external_size(count(number)?)?)))
+        size.set(A::fitting(Some(datatype::datatype(datatype)?.external_size(count(number)?)?)))
     }
 }

@@ -162,7 +162,7 @@ impl File {
                 let mut bytes = of_bytes(Place::scratch(size), size)?;
                 let done = read(&self.file, extents, &mut bytes);
                 let done = done.map_err(|error| failed("read", name, error))?;
-                incoming(bytes, elements, done)?;
+                incoming(&bytes, &elements, done)?;
                 Ok(done)
             }
             Act::Read => {
@@ -223,14 +223,17 @@ pub(super) fn outgoing(elements: Elements, form: Form) -> Result<Elements> {
 }
 
 /// Elements of what was read as `external32`, of which the first `done` bytes are there.
-fn incoming(external: Elements, mut elements: Elements, done: usize) -> Result<()> {
-    let whole = elements.scratch();
-    let bytes = external.memory().bytes(0, external.size());
-    whole.datatype().unpack_external(whole.count(), &mut whole.memory().clone(), bytes)?;
-    let mut native = vec![0; done];
-    whole.clone().read(0, &mut native);
-    elements.write(0, &native);
-    Ok(())
+fn incoming(external: &Elements, elements: &Elements, done: usize) -> Result<()> {
+    let (size, datatype, memory) = (external.size(), elements.datatype(), elements.memory());
+    let mut place = external.memory().clone();
+    let bytes = place.bytes_mut(0, size);
+    if done < size {
+        // What is there already of the others stays.
+        let mut own = vec![0; size];
+        datatype.pack_external(elements.count(), memory, &mut own)?;
+        bytes[done..].copy_from_slice(&own[done..]);
+    }
+    datatype.unpack_external(elements.count(), &mut memory.clone(), bytes).map(drop)
 }
 
 /// Writes all bytes of a buffer to parts of a file.
