@@ -7,6 +7,7 @@ use muster_message::{Envelope, Ticket, Wanted};
 use muster_mpi::error::Result;
 use muster_mpi::watch::Waits;
 
+use crate::abi::types::MPI_Request;
 use crate::request::{self, Active, waits_for};
 use crate::world::{State, World, world};
 
@@ -23,33 +24,39 @@ pub enum Which {
 
 /// The operations that have ended, by their places; not one where the call is told none. Nothing
 /// is under way: none.
-pub fn ended(active: &[Option<Active>], which: Which, waits: bool) -> Result<Option<Vec<usize>>> {
+pub fn ended(handles: &[MPI_Request], which: Which, waits: bool) -> Result<Option<Vec<usize>>> {
+    let mut active = request::all_active(handles)?;
     if active.iter().flatten().next().is_none() {
         return Ok(None);
     }
     let World { process, is_watched, .. } = world()?;
-    let pick = |state: &mut State| Ok(pick(state, active, which));
-    if !is_watched {
-        return match waits {
-            true => process.wait(waits_for(active.iter().flatten()), pick).map(Some),
-            false => Ok(Some(process.look(pick)?.unwrap_or_default())),
-        };
-    }
-    let followed = process.state().endpoint.followed()?;
+    let wanted = waits_for(active.iter().flatten());
+    let followed = match is_watched {
+        true => process.state().endpoint.followed()?,
+        false => None,
+    };
+    let pick = |state: &mut State| {
+        request::look_again(handles, &mut active);
+        Ok(pick(state, &active, which))
+    };
     let found = match followed {
         Some(told) => {
             let places: Vec<usize> = told.iter().map(|at| *at as usize).collect();
-            let picked: Vec<_> =
-                places.iter().map(|at| active.get(*at).copied().flatten()).collect();
-            let waits = waits_for(picked.iter().flatten());
-            process.wait(waits, |state| Ok(all(state, &picked)))?;
+            let picked: Vec<_> = places.iter().filter_map(|at| handles.get(*at)).copied().collect();
+            let mut active = request::all_active(&picked)?;
+            process.wait(waits_for(active.clone().iter().flatten()), |state| {
+                request::look_again(&picked, &mut active);
+                Ok(all(state, &active))
+            })?;
             places
         }
-        None if waits => process.wait(waits_for(active.iter().flatten()), pick)?,
+        None if waits => process.wait(wanted, pick)?,
         None => process.look(pick)?.unwrap_or_default(),
     };
-    let told: Vec<i64> = found.iter().map(|at| *at as i64).collect();
-    process.state().endpoint.told(&told);
+    if *is_watched {
+        let told: Vec<i64> = found.iter().map(|at| *at as i64).collect();
+        process.state().endpoint.told(&told);
+    }
     Ok(Some(found))
 }
 
@@ -98,7 +105,13 @@ pub fn message<T>(
             });
             found.map(Some)
         }
-        false => process.look(|state| Ok(find(state, wanted))),
+        false => process.look(|state| {
+            let found = find(state, wanted);
+            if found.is_none() {
+                state.can_come(wanted, from)?;
+            }
+            Ok(found)
+        }),
     };
     if !is_watched {
         return seek(wanted, waits);
@@ -135,10 +148,10 @@ pub fn whether(mut ask: impl FnMut(&mut State) -> Result<bool>) -> Result<bool> 
 }
 
 /// Takes a receive back, unless it has taken a message.
-pub fn cancel(ticket: Ticket) -> Result<()> {
+pub fn cancel(handle: MPI_Request, ticket: Ticket) -> Result<()> {
     let World { process, is_watched, .. } = world()?;
     if *is_watched {
-        ended(&[Some(Active::Receive(ticket))], Which::All, false)?;
+        ended(&[handle], Which::All, false)?;
     }
     process.state().endpoint.cancel(ticket);
     Ok(())

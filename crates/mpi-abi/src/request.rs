@@ -6,6 +6,7 @@ use muster_message::{Envelope, Outcome, Ticket};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::partitioned::Channel;
 use muster_mpi::process::Began;
+use muster_mpi::threads::Door as _;
 use muster_mpi::watch::Waits;
 use muster_mpi::window::Access;
 
@@ -335,6 +336,21 @@ pub fn keep(handle: MPI_Request, status: MPI_Status) -> Result<()> {
 pub fn all_active(handles: &[MPI_Request]) -> Result<Vec<Option<Active>>> {
     let requests = requests();
     handles.iter().map(|handle| requests.active(*handle)).collect()
+}
+
+/// The same again, in a wait among threads: another one may have asked meanwhile how an operation
+/// has ended, which is kept then under its handle (`MPI_Request_get_status`).
+#[inline]
+pub fn look_again(handles: &[MPI_Request], all: &mut [Option<Active>]) {
+    if !Door::has_threads() {
+        return;
+    }
+    let requests = requests();
+    for (handle, active) in handles.iter().zip(all) {
+        if let Ok(now @ Some(_)) = requests.active(*handle) {
+            *active = now;
+        }
+    }
 }
 
 /// Takes away the handle of an operation that has ended; that of a persistent one stays. What has

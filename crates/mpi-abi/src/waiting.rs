@@ -10,6 +10,7 @@ use crate::array::{Array, OutArray};
 use crate::buffer::count;
 use crate::choice::{self, Which};
 use crate::export::export;
+use crate::failure;
 use crate::generalized;
 use crate::pointer::{Out, StatusOut};
 use crate::request::{self, Active, EMPTY, Ended, Failed, Step};
@@ -21,13 +22,17 @@ fn wait(handle: &mut MPI_Request, active: Active) -> Ended {
         return request::finish(handle, request::said(status));
     }
     let waits = request::waits_for([active].iter());
-    let ended = world()?.process.wait(waits, |state| Ok(request::poll(state, active)))?;
+    let mut all = [Some(active)];
+    let ended = world()?.process.wait(waits, |state| {
+        request::look_again(&[*handle], &mut all);
+        Ok(request::poll(state, all[0].unwrap_or(active)))
+    })?;
     request::finish(handle, ended)
 }
 
 /// How it has ended, if it has.
 fn test(handle: &mut MPI_Request, active: Active) -> Result<Option<Ended>> {
-    match choice::ended(&[Some(active)], Which::All, false)? {
+    match choice::ended(&[*handle], Which::All, false)? {
         Some(ended) if ended.is_empty() => Ok(None),
         _ => Ok(Some(wait(handle, active))),
     }
@@ -35,15 +40,18 @@ fn test(handle: &mut MPI_Request, active: Active) -> Result<Option<Ended>> {
 
 /// How it has ended, if it has; it can be asked again.
 fn look(handle: MPI_Request) -> Result<Option<Ended>> {
-    let Some(active) = request::active(handle)? else { return Ok(Some(Ok(EMPTY))) };
-    let found = choice::ended(&[Some(active)], Which::All, false)?;
+    let found = choice::ended(&[handle], Which::All, false)?;
     if found.is_some_and(|found| found.is_empty()) {
         return Ok(None);
     }
-    let ended = request::poll(&mut world()?.process.state(), active).unwrap_or(Ok(EMPTY));
+    // Another thread may wait for it: it finds one or the other.
+    let mut state = world()?.process.state();
+    let Some(active) = request::active(handle)? else { return Ok(Some(Ok(EMPTY))) };
     if let Active::Generalized(number) = active {
+        drop(state);
         return Ok(Some(Ok(generalized::status(number)?)));
     }
+    let ended = request::poll(&mut state, active).unwrap_or(Ok(EMPTY));
     // It is asked for again.
     request::keep(
         handle,
@@ -72,8 +80,8 @@ fn finish_all(
     statuses: Option<&mut [MPI_Status]>,
 ) -> Result<()> {
     let which: Vec<usize> = which.collect();
-    let active = request::all_active(handles)?;
     let mut state = world()?.process.state();
+    let active = request::all_active(handles)?;
     let polled: Vec<_> = which
         .iter()
         .map(|at| active[*at].and_then(|active| request::poll(&mut state, active)))
@@ -209,8 +217,7 @@ export! {
     ) {
         let number = count(count_)?;
         let (handles, statuses) = (requests.slice(number)?, statuses.wanted(number)?);
-        let active = request::all_active(handles)?;
-        let found = choice::ended(&active, Which::All, false)?;
+        let found = choice::ended(handles, Which::All, false)?;
         let all = found.is_none_or(|found| !found.is_empty());
         flag.set(all.into())?;
         if all { finish_all(handles, 0..number, statuses) } else { Ok(()) }
@@ -221,14 +228,13 @@ export! {
         count_: c_int, requests: OutArray<MPI_Request>, index: Out<c_int>, status: StatusOut,
     ) {
         let handles = requests.slice(count(count_)?)?;
-        let active = request::all_active(handles)?;
-        let ended = choice::ended(&active, Which::Any, true)?;
+        let ended = choice::ended(handles, Which::Any, true)?;
         let Some(at) = ended.and_then(|ended| ended.first().copied()) else {
             status.set_empty();
             return index.set(MPI_UNDEFINED);
         };
         index.set(at as c_int)?;
-        active[at].map_or(Ok(()), |active| status.set_ended(wait(&mut handles[at], active)))
+        set_one(&mut handles[at], status)
     }
 
     /// Asks after any one.
@@ -237,8 +243,7 @@ export! {
         status: StatusOut,
     ) {
         let handles = requests.slice(count(count_)?)?;
-        let active = request::all_active(handles)?;
-        let Some(ended) = choice::ended(&active, Which::Any, false)? else {
+        let Some(ended) = choice::ended(handles, Which::Any, false)? else {
             status.set_empty();
             index.set(MPI_UNDEFINED)?;
             return flag.set(1);
@@ -246,7 +251,7 @@ export! {
         flag.set((!ended.is_empty()).into())?;
         let Some(at) = ended.first() else { return index.set(MPI_UNDEFINED) };
         index.set(*at as c_int)?;
-        active[*at].map_or(Ok(()), |active| status.set_ended(wait(&mut handles[*at], active)))
+        set_one(&mut handles[*at], status)
     }
 
     /// Waits for at least one.
@@ -257,8 +262,7 @@ export! {
     ) {
         let all = count(count_)?;
         let handles = requests.slice(all)?;
-        let active = request::all_active(handles)?;
-        let ended = choice::ended(&active, Which::Some, true)?;
+        let ended = choice::ended(handles, Which::Some, true)?;
         finish_some(handles, ended, number, indices, statuses)
     }
 
@@ -270,8 +274,7 @@ export! {
     ) {
         let all = count(count_)?;
         let handles = requests.slice(all)?;
-        let active = request::all_active(handles)?;
-        let ended = choice::ended(&active, Which::Some, false)?;
+        let ended = choice::ended(handles, Which::Some, false)?;
         finish_some(handles, ended, number, indices, statuses)
     }
 
@@ -295,7 +298,11 @@ export! {
         let handles = requests.slice(number)?;
         let ended = handles.iter().map(|it| look(*it)).collect::<Result<Option<Vec<_>>>>()?;
         flag.set(ended.is_some().into())?;
-        let Some(ended) = ended else { return Ok(()) };
+        let Some(ended) = ended else {
+            // What has failed is told when it is asked for again.
+            failure::forget();
+            return Ok(());
+        };
         let mut statuses = Statuses::new(statuses.wanted(number)?);
         ended.into_iter().enumerate().for_each(|(at, ended)| statuses.set(at, ended));
         statuses.done()
@@ -362,7 +369,7 @@ export! {
             return Err(Error::new(Class::Request, what));
         }
         match request::active(handle)? {
-            Some(Active::Receive(ticket)) => choice::cancel(ticket)?,
+            Some(Active::Receive(ticket)) => choice::cancel(handle, ticket)?,
             Some(Active::Send(ticket)) => world()?.process.state().endpoint.cancel_send(ticket),
             Some(Active::Generalized(number)) => generalized::cancel(number)?,
             _ => {}
@@ -379,6 +386,11 @@ export! {
     fn MPI_Startall(count_: c_int, requests: OutArray<MPI_Request>) {
         requests.slice(count(count_)?)?.iter().try_for_each(|handle| request::start(*handle))
     }
+}
+
+/// Ends one that has ended.
+fn set_one(handle: &mut MPI_Request, status: StatusOut) -> Result<()> {
+    request::active(*handle)?.map_or(Ok(()), |active| status.set_ended(wait(handle, active)))
 }
 
 /// Ends those that have ended, and says which.
