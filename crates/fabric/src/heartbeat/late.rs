@@ -45,6 +45,14 @@ impl Children {
         }
     }
 
+    /// From this strobe on reports come as often as there is time for: those of before are no
+    /// measure.
+    pub fn begin_at(&mut self, sequence: u64) {
+        for child in self.children.values_mut() {
+            child.since = child.since.max(sequence);
+        }
+    }
+
     /// Those who can be reached.
     pub fn reachable(&self) -> impl Iterator<Item = NodeId> {
         self.children.iter().filter(|(_, child)| !child.is_lost).map(|(node, _)| *node)

@@ -310,7 +310,10 @@ impl Heartbeat {
                 MEMBERS => {
                     gone.extend(self.set_tree(Members::decode(&event.bytes).expect("checked")));
                 }
-                PERIOD => self.rhythm = Rhythm::decode(&event.bytes).expect("checked"),
+                PERIOD => {
+                    self.rhythm = Rhythm::decode(&event.bytes).expect("checked");
+                    self.children.begin_at(sequence);
+                }
                 _ => {}
             }
         }
