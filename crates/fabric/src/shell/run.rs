@@ -109,7 +109,10 @@ where
             self.carry_out(command);
         }
         self.hear(std::mem::take(&mut ready.group));
+        // Who sends without end is ready each time: it has one turn all the same.
         ready.nodes.append(&mut self.rest);
+        ready.nodes.sort_unstable();
+        ready.nodes.dedup();
         for node in ready.nodes.drain(..) {
             self.receive(node, false);
         }
