@@ -415,9 +415,10 @@ pub const OFI_LINGER: Duration = Duration::from_secs(1);
 /// each time: eight of them at both ends use a third of a processor, and a hundred all of two.
 pub const OFI_GREETINGS_MAX: usize = 8;
 
-/// The largest message over libfabric: 1 MiB of the user's, and 4 KiB for what emulated strategies
-/// put before them. Both ends of a connection keep a buffer of that size each way.
-pub const OFI_MESSAGE_MAX: usize = 1024 * 1024 + 4096;
+/// The largest message over libfabric: a transfer with its nodes, or as much of a user's, and 4 KiB
+/// for what emulated strategies put before them. Both ends of a connection keep a buffer of that
+/// size each way.
+pub const OFI_MESSAGE_MAX: usize = TRANSFER_MAX + SET_RANGES_MAX * 8 + 4096;
 
 /// Bytes of a piece of a message between ranks of two nodes: its copies take 1 us each, about what
 /// the system call takes that moves it.

@@ -203,7 +203,8 @@ impl Member {
     /// the other, and so are the members ([`Member::beats`]).
     ///
     /// # Errors
-    /// As [`Member::start`]; [`Error::Refused`] for a heartbeat that is out of range.
+    /// As [`Member::start`]; [`Error::Refused`] for a heartbeat that is out of range, and for a
+    /// region that peers may not write.
     pub fn start_over(
         setup: Setup,
         listener: Box<dyn Listener>,
@@ -219,6 +220,10 @@ impl Member {
             if (heartbeat.me, heartbeat.master) != (me, master) {
                 return Err(board::refused("the heartbeat is another node's, or another master's"));
             }
+        }
+        if let Some(index) = regions.iter().position(|region| !region.rights().write) {
+            let what = format!("region {index} may not be written, as transfers do");
+            return Err(board::refused(what));
         }
         let log = heartbeat.is_some().then(|| Arc::new(Log::new(me, master)));
         config.regions = regions.iter().map(|region| region.size() as u64).collect();
