@@ -16,8 +16,9 @@ impl Core {
     pub(super) fn evidence(&mut self, now: Time, node: NodeId) {
         let Some(sequencer) = &mut self.sequencer else { return };
         sequencer.joining.remove(&node);
-        let is_leading = sequencer.collecting.is_none();
-        if is_leading && node != self.config.node && self.members.contains(node) {
+        if let Some(collection) = &mut sequencer.collecting {
+            collection.lose(node);
+        } else if node != self.config.node && self.members.contains(node) {
             self.reopen(now, &[node]);
         }
     }

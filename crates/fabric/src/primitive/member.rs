@@ -157,9 +157,18 @@ pub(super) enum Standing {
     Outside(Time),
 }
 
-/// An epoch's number of a term's first epoch; the term is the upper half.
+/// So many of the lower bits of an epoch's number, and of an operation's, are those of one term: at
+/// ten thousand operations a second a term has enough for three years.
+const TERM_SHIFT: u32 = 40;
+
+/// The number of a term's first epoch; the term is above.
 pub(super) const fn first_epoch(term: u32) -> u64 {
-    ((term as u64) << 32) | 1
+    ((term as u64) << TERM_SHIFT) | 1
+}
+
+/// The term of an epoch's number, or an operation's.
+pub(super) const fn term_of(number: u64) -> u64 {
+    number >> TERM_SHIFT
 }
 
 /// A member.

@@ -14,7 +14,7 @@ use super::message::{Account, Known, Message, Outcome, What, Wrote};
 use super::nodes::Nodes;
 use super::sequencer::Sequencer;
 use crate::protocol::{NodeId, Payload, Protocol, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a restarted master has been told so far.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,9 +24,17 @@ pub struct Collection {
     /// All leases are over then.
     until: Time,
     accounts: BTreeMap<NodeId, Account>,
+    /// Of whose death there was proof meanwhile. What they knew counts all the same.
+    gone: BTreeSet<NodeId>,
 }
 
 impl Collection {
+    /// There is proof that a node is dead. Its account is waited for all the same, as the proof may
+    /// be of its last life.
+    pub fn lose(&mut self, node: NodeId) {
+        self.gone.insert(node);
+    }
+
     /// Who has not answered.
     pub fn missing(&self) -> Nodes {
         self.nodes.filter(|node| !self.accounts.contains_key(&node))
@@ -53,6 +61,7 @@ impl Core {
             nodes: nodes.without(core.config.node),
             until: now + core.config.lease + core.config.slack,
             accounts: BTreeMap::new(),
+            gone: BTreeSet::new(),
         });
         core.sequencer = Some(Box::new(sequencer));
         core.tick(now);
@@ -134,6 +143,7 @@ impl Core {
         let collection = self.sequencer.as_mut().and_then(|all| all.collecting.as_mut());
         let collection = collection.expect("it was there");
         collection.accounts.insert(from, account);
+        collection.gone.remove(&from);
         if collection.accounts.len() == collection.nodes.len() {
             self.conclude(now);
         }
@@ -144,7 +154,7 @@ impl Core {
     fn conclude(&mut self, now: Time) {
         let Some(sequencer) = &mut self.sequencer else { return };
         let Some(collection) = sequencer.collecting.take() else { return };
-        let mut accounts = collection.accounts;
+        let (mut accounts, gone) = (collection.accounts, collection.gone);
         let last = accounts.values().max_by_key(|account| account.epoch);
         let members = last.map_or(Nodes::none(), |account| account.members.clone());
         let is_member =
@@ -185,7 +195,7 @@ impl Core {
             let flight = self.flights.enter(known.seq, known.work, Payload::default());
             flight.phase = Phase::Decided(outcome);
         }
-        self.reopen(now, &[]);
+        self.reopen(now, &gone.into_iter().collect::<Vec<_>>());
     }
 }
 
@@ -219,6 +229,31 @@ mod tests {
             Some(Outcome::Again)
         );
         assert!(!master.members.contains(NodeId(1)));
+    }
+
+    /// All would wait for it until its lease is over.
+    #[test]
+    fn who_died_after_it_answered_a_restarted_master_is_in_no_epoch_of_its() {
+        let all = Nodes::range(0..=3);
+        let mut master = Core::restarted(Config::new(NodeId(0), 1), &all, 2, Time(0));
+        let epoch = master.epoch;
+        let account = || Account {
+            epoch: first_epoch(1),
+            members: all.clone(),
+            stable: 0,
+            written: vec![],
+            known: vec![],
+        };
+        // Of node 3 the proof was of its last life.
+        master.evidence(Time(0), NodeId(3));
+        for node in [2, 3] {
+            master.reported(Time(0), NodeId(node), epoch, account()).unwrap();
+        }
+        master.evidence(Time(0), NodeId(2));
+        assert!(master.is_collecting());
+        master.reported(Time(0), NodeId(1), epoch, account()).unwrap();
+        assert!(!master.is_collecting());
+        assert_eq!(master.members, Nodes::from_ranges(&[(0, 1), (3, 3)]).unwrap());
     }
 
     #[test]

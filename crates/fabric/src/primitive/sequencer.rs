@@ -3,7 +3,7 @@
 
 use super::flight::{Flight, Phase};
 use super::link::Link;
-use super::member::{Core, first_epoch};
+use super::member::{Core, first_epoch, term_of};
 use super::message::{Message, Op, Outcome, What, Work};
 use super::nodes::Nodes;
 use super::recover::Collection;
@@ -172,6 +172,8 @@ impl Core {
         let Some((work, body)) = sequencer.queue.pop_front() else { return false };
         let seq = sequencer.next;
         sequencer.next += 1;
+        // A master that is started again has numbers; of the next term's none may be given out.
+        assert_eq!(term_of(sequencer.next), term_of(seq), "the numbers of this term are used up");
         if matches!(work.what, What::Compare { write: Some(_), .. }) {
             sequencer.writing = Some(seq);
         }

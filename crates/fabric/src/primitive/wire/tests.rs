@@ -2,7 +2,7 @@ use super::super::message::Message;
 use super::*;
 use proptest::prelude::*;
 
-const TERM: u64 = 1 << 32;
+const TERM: u64 = 1 << 40;
 
 fn page() -> Vec<Vec<u8>> {
     let page = include_str!("../../../../../docs/wire/primitives.md");
