@@ -97,6 +97,7 @@ fn run(exchange: &Exchange, mut voice: Voice) {
                 let is_read = exchange.file.read_exact_at(&mut bytes, piece.offset).is_ok();
                 last = u64::from(chunk) + 1;
                 if is_read && voice.send(last, &bytes, rate).is_err() {
+                    // The key is worn out, and the chunk for the next one.
                     return exchange.mute();
                 }
                 exchange.sent(chunk);

@@ -136,8 +136,7 @@ impl Exchange {
     pub(super) fn mute(&self) {
         let (now, mut inner) = (self.now(), self.lock());
         (inner.group, inner.is_casting) = (None, false);
-        let clients: Vec<_> = inner.clients.keys().copied().collect();
-        clients.into_iter().for_each(|client| inner.swarm.deaf(client, now));
+        inner.swarm.mute(now);
         inner.answer(now);
     }
 

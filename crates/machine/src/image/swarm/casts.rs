@@ -224,6 +224,15 @@ impl Swarm {
         self.revisit(now);
     }
 
+    /// There is no caster any more, and nobody is to wait for what one has not sent, or not all of.
+    pub fn mute(&mut self, now: Duration) {
+        self.casts.flying.clear();
+        let listeners: Vec<Client> = self.casts.listeners.keys().copied().collect();
+        listeners.into_iter().for_each(|client| self.deaf(client, now));
+        self.is_stale = true;
+        self.revisit(now);
+    }
+
     /// Whether the end of a chunk was sent of which somebody has not told yet.
     pub fn is_untold(&self) -> bool {
         !self.casts.flying.is_empty()

@@ -572,3 +572,18 @@ fn who_tells_of_a_later_cast_has_not_heard_those_before() {
     taken.sort_unstable();
     assert_eq!(taken, [(2, 0), (2, 1)]);
 }
+
+#[test]
+fn what_a_caster_has_not_sent_when_it_ends_is_had_from_others_and_cast_by_the_next() {
+    let mut swarm = listening(2, 1);
+    assert_eq!(swarm.cast().unwrap().0, 0);
+    swarm.mute(NOW);
+    assert!(!swarm.is_untold() && swarm.listeners() == 0);
+    assert!(swarm.granted().iter().any(|grant| grant.chunk == 0), "it is given to one of them");
+    let mut swarm = listening(2, 64);
+    assert_eq!(swarm.cast().unwrap().0, 0);
+    swarm.mute(NOW);
+    let taken: Vec<Chunk> = swarm.granted().iter().map(|grant| grant.chunk).collect();
+    [1, 2].into_iter().for_each(|client| swarm.hears(client, NOW));
+    assert_eq!(swarm.cast().unwrap().0, (0..64).find(|chunk| !taken.contains(chunk)).unwrap());
+}
