@@ -34,7 +34,7 @@ use muster_ninep::error::{Errno, Error as Refusal};
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::tree::OpenFlags;
 use part::Part;
-use room::{Room, read_chunk};
+use room::{Room, Source, read_chunk};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
@@ -46,7 +46,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a source may be silent while a chunk is to come from it. At 0.5 Mbit/s a piece takes
+/// How long a source may be silent while something is to come from it. At 0.5 Mbit/s a piece takes
 /// two seconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -189,7 +189,7 @@ struct Shared {
     /// Where others reach us.
     address: Option<String>,
     link: Mutex<Link>,
-    helpers: Mutex<HashMap<String, Arc<Mutex<Option<Fid>>>>>,
+    helpers: Mutex<HashMap<String, Arc<Mutex<Option<Source>>>>>,
     /// Chunks that the server had wrong, or did not give, once.
     doubted: Mutex<HashSet<Chunk>>,
     words: mpsc::Sender<Word>,
@@ -213,7 +213,7 @@ struct Link {
 struct Session {
     client: Client,
     directory: Fid,
-    data: Fid,
+    data: Source,
     sources: Fid,
     /// What the file said.
     group: String,
@@ -427,8 +427,8 @@ impl Drop for Fetching {
         // Whoever waits for the server or a helper is told so, and they that we are gone.
         self.shared.link.lock().expect("no holder panics").session.client.close();
         for helper in self.shared.helpers.lock().expect("no holder panics").values() {
-            if let Some(fid) = helper.try_lock().ok().and_then(|slot| slot.clone()) {
-                fid.client().close();
+            if let Some(source) = helper.try_lock().ok().and_then(|slot| slot.clone()) {
+                source.file.client().close();
             }
         }
         for worker in self.workers.drain(..) {
@@ -500,7 +500,8 @@ fn session(
         lines += &format!("serve {address}\n");
     }
     sources.write_at(0, lines.as_bytes())?;
-    Ok(Session { client: client.clone(), directory: directory.clone(), data, sources, group })
+    let (client, directory, data) = (client.clone(), directory.clone(), Source::new(data));
+    Ok(Session { client, directory, data, sources, group })
 }
 
 impl Session {
@@ -689,14 +690,14 @@ impl Shared {
     }
 
     /// A helper's file, over one connection for all threads.
-    fn helper(&self, address: &str) -> muster_ninep::error::Result<Fid> {
+    fn helper(&self, address: &str) -> muster_ninep::error::Result<Source> {
         let slot = {
             let mut helpers = self.helpers.lock().expect("no holder panics");
             helpers.entry(address.to_owned()).or_default().clone()
         };
         let mut slot = slot.lock().expect("no holder panics");
-        if let Some(fid) = &*slot {
-            return Ok(fid.clone());
+        if let Some(source) = &*slot {
+            return Ok(source.clone());
         }
         let to = read_address(address)?;
         // Whoever names himself must not send us to this machine's sockets from elsewhere.
@@ -705,8 +706,8 @@ impl Shared {
         }
         let client = self.ask.connect(&to, PATIENCE)?;
         let name = self.held.name.to_string();
-        let fid = open(&client.root(), &name, OpenFlags::default())?;
-        *slot = Some(fid.clone());
-        Ok(fid)
+        let source = Source::new(open(&client.root(), &name, OpenFlags::default())?);
+        *slot = Some(source.clone());
+        Ok(source)
     }
 }
