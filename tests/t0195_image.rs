@@ -3,12 +3,12 @@
 
 mod cluster;
 
-use cluster::{Cluster, Running, stop, until};
+use cluster::{Cluster, Running, signal, stop, until};
 use muster_fabric::shell::multicast::{SECRET, Secret, Voice};
 use muster_fabric::transport::socket::Identity;
 use muster_machine::line::{Circle, Door, read_address};
 use muster_ninep::address::Address;
-use muster_ninep::call::{Answer, Data};
+use muster_ninep::call::{Answer, Data, Ticket};
 use muster_ninep::client::{Client, Fid, Options};
 use muster_ninep::error::Result;
 use muster_ninep::serve::{Server, same_user};
@@ -20,8 +20,8 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixListener;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Bytes of a chunk.
 const CHUNK: usize = 512 * 1024;
@@ -410,6 +410,26 @@ fn the_door_says_where_it_is_while_it_moves_and_stays_where_another_cannot_be_op
     cluster.down();
 }
 
+#[test]
+fn who_has_all_needs_no_server_any_more() {
+    let cluster = Cluster::up("t0195whole", 1);
+    let bytes = image(3, 12);
+    cluster.file("image", 0o644, &bytes);
+    cluster.muster(&["image", "push", "boot", "image"]).run().ok();
+    // It is asked for all four chunks at once, and gives them when the server stands still.
+    let late = Fake::serving(&cluster, "late", |_, _| None);
+    let one = fetch(&cluster, "boot", "out", &["--term", "0"]);
+    until("all is asked for", || late.asked() == 3 * 4 + 1);
+    let manager = cluster.await_pid("manager");
+    stop(manager);
+    late.give(&bytes);
+    one.wait().ok();
+    same(&cluster, "out", &bytes);
+    no_parts(&cluster);
+    signal(manager, Signal::CONT);
+    cluster.down();
+}
+
 /// A server that does not answer is waited for, but not against a signal.
 #[test]
 fn a_fetch_that_has_only_begun_ends_by_a_signal() {
@@ -478,9 +498,13 @@ fn within(mut call: cluster::Call, by: &[&str]) -> cluster::Call {
 /// A helper that is none: it says that it has all of the image, and gives what it is told to.
 struct Fake {
     asked: Arc<AtomicUsize>,
+    waiting: Arc<Mutex<Vec<Waiting>>>,
     _door: Door,
     _sources: Fid,
 }
+
+/// A read that was not answered: of so many bytes from there on.
+type Waiting = (usize, usize, Ticket<Data>);
 
 type Give = dyn Fn(usize, usize) -> Option<Vec<u8>> + Send + Sync;
 
@@ -497,12 +521,13 @@ impl Fake {
         let digest = manager.read_to_string(&format!("{at}/digest")).unwrap();
         let (digest, size) = digest.trim_end().split_once(' ').unwrap();
         let chunks = size.parse::<usize>().unwrap().div_ceil(CHUNK);
-        let asked = Arc::new(AtomicUsize::new(0));
+        let (asked, waiting) = (Arc::new(AtomicUsize::new(0)), Arc::<Mutex<Vec<_>>>::default());
         let root = Root {
             inode: Inode::new(0o555),
             name: digest.into(),
             give: Arc::new(give),
             asked: asked.clone(),
+            waiting: waiting.clone(),
         };
         let socket = cluster.work().join(name);
         let tree = Arc::new(Synthetic::new(Arc::new(root)));
@@ -511,7 +536,14 @@ impl Fake {
         let sources = manager.open(&format!("{at}/sources"), OpenFlags(OpenFlags::RDWR)).unwrap();
         let lines = format!("have 0-{}\nserve unix!{}\n", chunks - 1, socket.display());
         sources.fid().write_at(0, lines.as_bytes()).unwrap();
-        Fake { asked, _door: door, _sources: sources.into_fid() }
+        Fake { asked, waiting, _door: door, _sources: sources.into_fid() }
+    }
+
+    /// Answers all that was asked for and not given.
+    fn give(&self, bytes: &[u8]) {
+        for (offset, count, ticket) in self.waiting.lock().unwrap().drain(..) {
+            ticket.answer(Ok(bytes[offset..offset + count].to_vec().into()));
+        }
     }
 
     fn asked(&self) -> usize {
@@ -524,6 +556,7 @@ struct Root {
     name: String,
     give: Arc<Give>,
     asked: Arc<AtomicUsize>,
+    waiting: Arc<Mutex<Vec<Waiting>>>,
 }
 
 impl Dir for Root {
@@ -532,8 +565,12 @@ impl Dir for Root {
     }
 
     fn get(&self, name: &str) -> Result<Option<Entry>> {
-        let (give, asked) = (self.give.clone(), self.asked.clone());
-        let open = move |_| Ok(Content { give: give.clone(), asked: asked.clone() });
+        let content = Content {
+            give: self.give.clone(),
+            asked: self.asked.clone(),
+            waiting: self.waiting.clone(),
+        };
+        let open = move |_| Ok(content.clone());
         Ok((name == self.name).then(|| File::new(0o444, open).entry()))
     }
 
@@ -542,18 +579,23 @@ impl Dir for Root {
     }
 }
 
+#[derive(Clone)]
 struct Content {
     give: Arc<Give>,
     asked: Arc<AtomicUsize>,
+    waiting: Arc<Mutex<Vec<Waiting>>>,
 }
 
 impl Handle for Content {
     fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        match (self.give)(offset as usize, count) {
+        let answer = match (self.give)(offset as usize, count) {
             Some(bytes) => Ok(bytes.into()),
-            // Its answer never comes.
-            None => call.park(std::mem::forget),
-        }
+            // Its answer comes late, or never.
+            None => call.park(|ticket| {
+                self.waiting.lock().unwrap().push((offset as usize, count, ticket));
+            }),
+        };
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        answer
     }
 }

@@ -11,19 +11,21 @@
 //! 5. The file is whole, and gets its name. Others are served until the term is over.
 //!
 //! Who may die when: a helper costs what it had half sent. The server may be away for
-//! [`RETURN`] while it is restarted; helpers that are known go on meanwhile. If it stays away, or
+//! [`RETURN`] while it is restarted, and one that says nothing for so long is away; helpers that
+//! are known go on meanwhile, and when all is here it is not needed any more. If it stays away, or
 //! the disk is full, or this process is killed, `FILE.part/` stays for the next fetch. A machine
 //! that dies is noticed by those who take from it.
 
 mod ear;
 mod part;
 mod room;
+mod session;
 
 use super::held::{Held, tree};
 use super::swarm::Chunk;
 use super::{MODE, Piece, Plan};
 use crate::chunk::store::{Chunks, name as digest_of};
-use crate::chunk::{HASH, Recipe, count, read, write_ranges};
+use crate::chunk::{HASH, Recipe, count, read};
 use crate::hosts::address_towards;
 use crate::line::{self, Circle, Door, read_address};
 use ear::Shelf;
@@ -35,13 +37,14 @@ use muster_ninep::serve::{Server, same_user};
 use muster_ninep::tree::OpenFlags;
 use part::Part;
 use room::{Room, Source, read_chunk};
+use session::{Next, Session};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
 use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -209,26 +212,10 @@ struct Link {
     session: Session,
 }
 
-#[derive(Clone)]
-struct Session {
-    client: Client,
-    directory: Fid,
-    data: Source,
-    sources: Fid,
-    /// What the file said.
-    group: String,
-}
-
 /// What a source did not do.
 enum Failed {
     Lost(Refusal),
     Lied,
-}
-
-/// An answer of the exchange.
-enum Next {
-    Take(Chunk, String),
-    Whole,
 }
 
 impl Ask {
@@ -313,7 +300,7 @@ impl Fetching {
         let held = Arc::new(Held { name, recipe, chunks: Mutex::new(chunks), file });
         let door = door(&ask, &part, &held);
         let address = door.as_ref().map(|(_, address)| address.clone());
-        let session = session(&client, &directory, &plan, &held, address.as_deref());
+        let session = Session::begin(&client, &directory, &plan, &held, address.as_deref());
         let session = session.map_err(unreachable)?;
         let has = plan.all().filter(|(_, piece)| held.has(&piece.hash)).count() as u32;
         let (told, words) = mpsc::channel();
@@ -477,76 +464,19 @@ fn door(ask: &Ask, part: &Part, held: &Arc<Held>) -> Option<(Door, String)> {
     }
 }
 
-/// Begins a session: others may come, and this is here.
-fn session(
-    client: &Client,
-    directory: &Fid,
-    plan: &Plan,
-    held: &Held,
-    address: Option<&str>,
-) -> muster_ninep::error::Result<Session> {
-    // Beside the rest: what is asked for later waits behind chunks.
-    let group = || String::from_utf8(read_all(directory, "group").unwrap_or_default());
-    let (data, sources, group) = std::thread::scope(|scope| {
-        let group = scope.spawn(group);
-        let data = open(directory, "data", OpenFlags::default())?;
-        let sources = open(directory, "sources", OpenFlags(OpenFlags::RDWR))?;
-        let group = group.join().expect("it does not panic").unwrap_or_default();
-        muster_ninep::error::Result::Ok((data, sources, group))
-    })?;
-    let here = plan.all().filter(|(_, piece)| held.has(&piece.hash));
-    let mut lines = format!("have {}\n", write_ranges(here.map(|(chunk, _)| chunk)));
-    if let Some(address) = address {
-        lines += &format!("serve {address}\n");
-    }
-    sources.write_at(0, lines.as_bytes())?;
-    let (client, directory, data) = (client.clone(), directory.clone(), Source::new(data));
-    Ok(Session { client, directory, data, sources, group })
-}
-
-impl Session {
-    fn has_ended(&self) -> bool {
-        self.client.ended().is_some()
-    }
-
-    /// Says something that needs no answer: if it does not arrive, the connection has ended.
-    fn say(&self, line: &str) {
-        self.sources.write_then(0, line.as_bytes(), |_| ());
-    }
-
-    /// Asks what to take next.
-    fn ask(&self) -> muster_ninep::error::Result<Next> {
-        let (told, answer) = mpsc::sync_channel(1);
-        self.sources.read_then(0, 512, move |answer| {
-            drop(told.send(answer.map(<[u8]>::to_vec)));
-        });
-        let answer = loop {
-            match answer.recv_timeout(WORD) {
-                Ok(answer) => break answer?,
-                Err(RecvTimeoutError::Timeout) => self.say("have \n"),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Refusal::new(Errno::IO, "the question was dropped"));
-                }
-            }
-        };
-        let text = String::from_utf8_lossy(&answer);
-        let bad = || Refusal::new(Errno::BADMSG, format!("'{text}' is no answer of an exchange"));
-        match text.trim_end().split_once(' ') {
-            None if text.is_empty() => Ok(Next::Whole),
-            None => Err(bad()),
-            Some((chunk, from)) => {
-                Ok(Next::Take(chunk.parse().map_err(|_| bad())?, from.to_owned()))
-            }
-        }
-    }
-}
-
 /// Takes chunks until all are here.
 fn work(shared: &Shared) -> Result<()> {
     let (mut last, mut room) = (None, Room::default());
     loop {
-        let (number, session) = shared.session(last)?;
-        let next = session.ask();
+        // What becomes of the server does not matter then.
+        if shared.held.is_whole() {
+            return Ok(());
+        }
+        let (number, session) = match shared.session(last) {
+            Err(_) if shared.held.is_whole() => return Ok(()),
+            session => session?,
+        };
+        let next = session.ask(&shared.held, RETURN);
         if shared.is_over.load(Ordering::Acquire) {
             return Err(Error::Stopped);
         }
@@ -573,7 +503,12 @@ fn work(shared: &Shared) -> Result<()> {
             }
             // What was flushed or lost on the way still counts as asked there for a while.
             Err(error) if error.errno == Errno::AGAIN => std::thread::sleep(AGAIN),
-            Err(error) if session.client.ended().is_none() => return Err(Error::Refused(error)),
+            Err(error) if error.errno == Errno::TIMEDOUT => {
+                // All others who wait there try another session, too.
+                session.client.close();
+                last = Some(number);
+            }
+            Err(error) if !session.has_ended() => return Err(Error::Refused(error)),
             Err(_) => last = Some(number),
         }
     }
@@ -600,7 +535,8 @@ impl Shared {
         let until = Instant::now() + RETURN;
         let ended = before.client.ended();
         let mut why = ended.map_or_else(String::new, |error| error.to_string());
-        while Instant::now() < until && !self.is_over.load(Ordering::Acquire) {
+        let is_over = || self.is_over.load(Ordering::Acquire) || self.held.is_whole();
+        while Instant::now() < until && !is_over() {
             std::thread::sleep(AGAIN);
             match self.ask.enter() {
                 Ok((client, directory)) => {
@@ -610,7 +546,7 @@ impl Shared {
                     }
                     let address = self.address.as_deref();
                     let begun = new.and_then(|_| {
-                        session(&client, &directory, &self.plan, &self.held, address)
+                        Session::begin(&client, &directory, &self.plan, &self.held, address)
                     });
                     match begun {
                         Ok(session) => return Ok(session),

@@ -26,6 +26,11 @@ impl Held {
         !self.chunks.lock().expect("no holder panics").lack(&[self.name], hash)
     }
 
+    /// Whether all of them are.
+    pub(super) fn is_whole(&self) -> bool {
+        self.chunks.lock().expect("no holder panics").is_whole(&self.name)
+    }
+
     /// Takes a chunk; false if it is here already.
     ///
     /// # Errors

@@ -121,9 +121,7 @@ fn interface(shared: &Shared) -> Option<Ipv4Addr> {
 
 /// Whether nothing is to come any more.
 fn is_over(shared: &Shared) -> bool {
-    let held = &shared.held;
-    shared.is_over.load(Ordering::Acquire)
-        || held.chunks.lock().expect("no holder panics").is_whole(&held.name)
+    shared.is_over.load(Ordering::Acquire) || shared.held.is_whole()
 }
 
 /// Puts chunks together.
@@ -243,8 +241,9 @@ fn write(
         let piece = shared.plan.get(chunk).expect("it was looked at");
         match shared.held.take(&piece.hash, &bytes) {
             Ok(is_new) => {
-                session.say(&format!("heard {chunk}\n"));
+                // The others end when all is here, so it counts first.
                 shared.count(&shared.from_multicast, piece, is_new);
+                session.say(&format!("heard {chunk}\n"));
             }
             Err(error) if error.errno == Errno::BADMSG => {
                 lies.fetch_add(1, Ordering::Relaxed);
