@@ -179,6 +179,10 @@ fn push(client: &Client, context: &Context, image: &Image, path: &Path) -> Resul
         progress.add(bytes.len() as u64);
     }
     progress.clear();
+    if !wanted(&new, &recipe)?.is_empty() {
+        // Two pushes of one file mended it at the same time, say.
+        bail!("the manager lacks chunks of {} again; push it again  [E160]", path.display());
+    }
     new.clunk().map_err(refused)?;
     let (size, chunks) = (table::bytes(recipe.size), recipe.chunks.len());
     writeln!(
@@ -191,11 +195,16 @@ fn push(client: &Client, context: &Context, image: &Image, path: &Path) -> Resul
     Ok(())
 }
 
-/// Tells what comes; the chunks that are wanted.
+/// Tells what comes; the chunks that are wanted of it.
 fn tell(new: &Fid, image: &Image, recipe: &Recipe) -> Result<Vec<u32>> {
     let mut said = format!("{} {} {}\n", image.name, image.arch, recipe.size).into_bytes();
     said.extend(recipe.chunks.iter().flat_map(|hash| hash.0));
     write(new, 0, &said).map_err(refused)?;
+    wanted(new, recipe)
+}
+
+/// The chunks that are to come. When there is none it is the image.
+fn wanted(new: &Fid, recipe: &Recipe) -> Result<Vec<u32>> {
     let mut wanted = Vec::new();
     while !wanted.ends_with(b"\n") {
         let part = new.read_at(wanted.len() as u64, new.max_data()).map_err(refused)?;

@@ -414,8 +414,15 @@ impl Chunks {
         }
     }
 
+    /// Removes a file that nobody wants.
+    pub(crate) fn forget(&mut self, name: &Name) {
+        if self.files.get(name).is_some_and(|kept| kept.users == 0) {
+            self.remove(name);
+        }
+    }
+
     /// Removes a file, whoever wants it.
-    pub(crate) fn remove(&mut self, name: &Name) {
+    fn remove(&mut self, name: &Name) {
         if self.files.remove(name).is_some() {
             let _ = fs::remove_file(self.path(name));
             self.found.retain(|_, (file, _)| file != name);

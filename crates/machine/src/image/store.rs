@@ -221,12 +221,11 @@ impl Images {
         }
     }
 
-    /// Removes a file that no image is any more.
+    /// An image or a push wants a file no longer, which goes with the last of them.
     fn discard(&self, state: &mut State, digest: Name) {
-        if state.all.values().any(|image| image.digest == digest) {
-            state.chunks.release(&digest);
-        } else {
-            state.chunks.remove(&digest);
+        state.chunks.release(&digest);
+        if state.all.values().all(|image| image.digest != digest) {
+            state.chunks.forget(&digest);
             let _ = fs::remove_file(self.recipe_file(&digest));
         }
     }
@@ -488,6 +487,7 @@ impl Push {
                 Some(before) => state.all.insert(key, before),
                 None => state.all.remove(&key),
             };
+            state.chunks.release(&self.digest);
             return Err(error);
         }
         if let Some(before) = before {
@@ -500,12 +500,7 @@ impl Push {
 impl Drop for Push {
     fn drop(&mut self) {
         let mut state = self.images.state();
-        state.chunks.release(&self.digest);
-        // Nobody's, if the index could not be written.
-        let is_known = state.all.values().any(|image| image.digest == self.digest);
-        if !is_known && state.chunks.is_whole(&self.digest) {
-            self.images.discard(&mut state, self.digest);
-        }
+        self.images.discard(&mut state, self.digest);
     }
 }
 
@@ -550,6 +545,32 @@ mod tests {
         assert_eq!(images.names(), ["one", "other"], "the next manager has the same");
         let key = ("one".to_owned(), "any".to_owned());
         assert!(images.state().all.contains_key(&key));
+    }
+
+    #[test]
+    fn a_file_that_is_being_pushed_stays_when_an_image_that_is_the_same_goes() {
+        let scratch = Scratch::new("same");
+        let images = Images::open(&scratch).unwrap();
+        let recipe = Recipe { size: 4, chunks: vec![Hash::of(b"same")] };
+        let begin = |name: &str| images.begin(name, "any", recipe.clone()).unwrap();
+        let (mut one, other) = (begin("one"), begin("other"));
+        one.take(0, b"same").unwrap();
+        one.commit().unwrap();
+        images.remove("one", None).unwrap();
+        assert!(other.is_whole(), "it goes with the last who wants it");
+        other.commit().unwrap();
+        // Nor does one go that cannot be kept, while another may be.
+        let other = begin("other");
+        fill(&scratch);
+        assert!(begin("third").commit().is_err());
+        assert!(other.is_whole());
+        drop(other);
+        assert_eq!(images.names(), ["other"]);
+        fs::remove_dir(scratch.join("index.new")).unwrap();
+        images.remove("other", None).unwrap();
+        assert_eq!(files(&scratch), 1, "nobody wants it any more");
+        assert!(!begin("last").is_whole());
+        assert_eq!(files(&scratch), 1, "nor what was broken off");
     }
 
     #[test]
