@@ -239,6 +239,19 @@ impl Chunks {
     /// # Errors
     /// The system's, as when there is no room.
     pub(crate) fn keep(&mut self, mode: u32, recipe: &Recipe) -> Result<Name> {
+        self.keep_with(mode, recipe, true)
+    }
+
+    /// The same without what other files have of it, which may be long to copy: [`Chunks::found`]
+    /// says where that is, chunk by chunk.
+    ///
+    /// # Errors
+    /// As [`Chunks::keep`].
+    pub(crate) fn keep_bare(&mut self, mode: u32, recipe: &Recipe) -> Result<Name> {
+        self.keep_with(mode, recipe, false)
+    }
+
+    fn keep_with(&mut self, mode: u32, recipe: &Recipe, copies: bool) -> Result<Name> {
         self.clock += 1;
         let name = name(mode, recipe);
         if self.is_intact(&name) {
@@ -258,7 +271,7 @@ impl Chunks {
             if left.as_ref().is_some_and(|file| says(file, offset, length, &hash)) {
                 continue;
             }
-            let found = self.found.get(&hash).copied();
+            let found = self.found.get(&hash).copied().filter(|_| copies);
             if let Some((other, from)) = found.filter(|_| !kept.missing.contains_key(&hash)) {
                 if self.copy(&kept, offset, (other, from, length), &hash) {
                     continue;
@@ -274,6 +287,13 @@ impl Chunks {
             self.complete(&name)?;
         }
         Ok(name)
+    }
+
+    /// A chunk that a file lacks and another has: the other, and where in it that is.
+    pub(crate) fn found(&self, name: &Name, hash: &Hash) -> Option<(File, u64)> {
+        let (other, offset) = self.found.get(hash).filter(|_| self.lack(&[*name], hash))?;
+        let file = self.is_intact(other).then(|| self.open(other).ok()).flatten()?;
+        Some((file, *offset))
     }
 
     fn begin(&self, name: &Name, mode: u32, recipe: &Recipe) -> Result<Kept> {
@@ -338,15 +358,31 @@ impl Chunks {
     /// # Errors
     /// When it is not the one of that hash, or cannot be written.
     pub(crate) fn take(&mut self, hash: &Hash, bytes: &[u8]) -> Result<()> {
+        // Where it was found before it may be wrong.
+        let place = self.put(hash, bytes)?;
+        self.found.extend(place.map(|place| (*hash, place)));
+        Ok(())
+    }
+
+    /// Takes a chunk that was read where it is [found](Chunks::found), which it is there still.
+    ///
+    /// # Errors
+    /// As [`Chunks::take`].
+    pub(crate) fn take_copy(&mut self, hash: &Hash, bytes: &[u8]) -> Result<()> {
+        self.put(hash, bytes).map(drop)
+    }
+
+    /// Writes a chunk to where it is lacking; one of these places.
+    fn put(&mut self, hash: &Hash, bytes: &[u8]) -> Result<Option<(Name, u64)>> {
         let lacks = |(name, kept): (&Name, &Kept)| kept.missing.contains_key(hash).then_some(*name);
         let lacking: Vec<Name> = self.files.iter().filter_map(lacks).collect();
         if lacking.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         if bytes.len() > CHUNK || Hash::of(bytes) != *hash {
             return Err(corrupt());
         }
-        let mut whole = Vec::new();
+        let (mut whole, mut place) = (Vec::new(), None);
         for name in lacking {
             let kept = self.files.get_mut(&name).expect("it is there");
             let file = kept.file.as_ref().expect("what lacks a chunk grows");
@@ -354,12 +390,13 @@ impl Chunks {
                 file.write_all_at(bytes, *offset)?;
             }
             let offsets = kept.missing.remove(hash).expect("it lacks it");
-            self.found.insert(*hash, (name, offsets[0]));
+            place = Some((name, offsets[0]));
             if kept.missing.is_empty() {
                 whole.push(name);
             }
         }
-        whole.iter().try_for_each(|name| self.complete(name))
+        whole.iter().try_for_each(|name| self.complete(name))?;
+        Ok(place)
     }
 
     /// A file has all its chunks.

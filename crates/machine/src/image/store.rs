@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -381,10 +382,11 @@ impl Images {
         if let Some(absent) = absent {
             state.chunks.checked(&digest, absent)?;
         }
-        state.chunks.keep(MODE, &recipe)?;
+        state.chunks.keep_bare(MODE, &recipe)?;
         let (name, arch) = key;
         let push = Push { images: self.clone(), name, arch, digest, recipe, part: Vec::new() };
         drop(state);
+        push.copy();
         Ok(push)
     }
 }
@@ -419,6 +421,21 @@ pub(super) struct Push {
 }
 
 impl Push {
+    /// Takes what other files have. That may be all of a long image: each chunk is looked up, and
+    /// taken, by itself, and whoever wants to know something of the images waits for one at most.
+    fn copy(&self) {
+        let mut bytes = Vec::new();
+        for (_, piece) in Plan::of(&self.recipe).all() {
+            let found = self.images.state().chunks.found(&self.digest, &piece.hash);
+            let Some((file, offset)) = found else { continue };
+            bytes.resize(piece.length, 0);
+            if file.read_exact_at(&mut bytes, offset).is_ok() {
+                // What is not right there, or cannot be written, is to come, and says why then.
+                let _ = self.images.state().chunks.take_copy(&piece.hash, &bytes);
+            }
+        }
+    }
+
     /// The chunks that are to come, as ranges.
     pub(super) fn lacking(&self) -> String {
         let state = self.images.state();
@@ -545,6 +562,31 @@ mod tests {
         assert_eq!(images.names(), ["one", "other"], "the next manager has the same");
         let key = ("one".to_owned(), "any".to_owned());
         assert!(images.state().all.contains_key(&key));
+    }
+
+    #[test]
+    fn a_push_copies_what_other_images_have_and_asks_for_what_is_wrong_there() {
+        let scratch = Scratch::new("copied");
+        let images = Images::open(&scratch).unwrap();
+        let chunks = [vec![1; CHUNK], vec![2; CHUNK], vec![3; 77]];
+        let recipe = |chunks: &[Vec<u8>]| Recipe {
+            size: chunks.iter().map(|chunk| chunk.len() as u64).sum(),
+            chunks: chunks.iter().map(|chunk| Hash::of(chunk)).collect(),
+        };
+        let mut one = images.begin("one", "any", recipe(&chunks[..2])).unwrap();
+        one.take(0, &chunks[0]).unwrap();
+        one.take(CHUNK as u64, &chunks[1]).unwrap();
+        let file = scratch.join(one.digest.to_string());
+        one.commit().unwrap();
+        let whole = images.begin("swapped", "any", recipe(&[chunks[1].clone(), chunks[0].clone()]));
+        assert!(whole.unwrap().is_whole());
+        // A byte rots where no time of the file tells of it.
+        let open = File::options().write(true).open(file).unwrap();
+        let changed = open.metadata().unwrap().modified().unwrap();
+        open.write_all_at(&[9], 7).unwrap();
+        open.set_modified(changed).unwrap();
+        let other = images.begin("other", "any", recipe(&chunks)).unwrap();
+        assert_eq!(other.lacking(), "0,2");
     }
 
     #[test]
