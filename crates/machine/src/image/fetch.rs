@@ -8,7 +8,8 @@
 //!    refuses, or does not give in [`PATIENCE`], is lost, and what is wrong a lie; either way the
 //!    thread asks again.
 //!    Meanwhile another thread hears what the server casts to all ([`ear`]).
-//! 5. The file is whole, and gets its name. Others are served until the term is over.
+//! 5. The file is whole, and on the disk, and gets its name. Others are served until the term is
+//!    over.
 //!
 //! Who may die when: a helper costs what it had half sent. The server may be away for
 //! [`RETURN`] while it is restarted, and one that says nothing for so long is away; helpers that
@@ -23,7 +24,7 @@ mod session;
 
 use super::held::{Held, tree};
 use super::swarm::Chunk;
-use super::{MODE, Piece, Plan};
+use super::{MODE, Piece, Plan, put};
 use crate::chunk::store::{Chunks, name as digest_of};
 use crate::chunk::{HASH, Recipe, count, read};
 use crate::hosts::address_towards;
@@ -372,8 +373,9 @@ impl Fetching {
                 Ok(Word::Stop) | Err(_) => return Err(Error::Stopped),
             }
         }
-        let (file, name) = (&self.shared.ask.file, self.shared.held.name.to_string());
-        fs::rename(self.part.path.join(name), file).map_err(|error| local(file, error))?;
+        let (held, file) = (&self.shared.held, &self.shared.ask.file);
+        let part = self.part.path.join(held.name.to_string());
+        put(&held.file, &part, file).map_err(|error| local(file, error))?;
         self.is_whole = true;
         Ok(self.tell())
     }

@@ -38,6 +38,9 @@ pub mod tree;
 use crate::chunk::{Hash, Recipe};
 use muster_ninep::error::{Errno, Result, fail};
 use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
 
 /// How images are kept: the mode of their files.
 const MODE: u32 = 0o644;
@@ -80,6 +83,17 @@ impl Plan {
     pub fn all(&self) -> impl Iterator<Item = (swarm::Chunk, Piece)> + '_ {
         self.0.iter().enumerate().map(|(at, piece)| (at as u32, *piece))
     }
+}
+
+/// Has a file that was written whole take another name. Without a wait for the disk a machine that
+/// loses its power soon after may have the name, and zeros behind it.
+fn put(file: &File, from: &Path, to: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    fs::rename(from, to)?;
+    let directory = to.parent().filter(|parent| !parent.as_os_str().is_empty());
+    // Without the name what was there before is there, which is as right.
+    let _ = File::open(directory.unwrap_or(Path::new("."))).and_then(|it| it.sync_all());
+    Ok(())
 }
 
 /// Names of the files beside images.

@@ -6,7 +6,7 @@
 //! written last, and renamed into place, so the next manager has every image or what was before.
 
 use super::sources::Exchange;
-use super::{MODE, Plan, check_name, tree};
+use super::{MODE, Plan, check_name, put, tree};
 use crate::chunk::store::{Chunks, Name, absent, name as digest_of};
 use crate::chunk::{HASH, Recipe, length, read, write_ranges};
 use crate::line::{Circle, Door};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -249,16 +249,19 @@ impl Images {
         self.write(&self.directory.join("index"), &text)
     }
 
-    /// Writes a file that is whole at any moment.
+    /// Writes a file that is whole at any moment, also after the power was lost.
     fn write(&self, at: &Path, bytes: &[u8]) -> Result<()> {
         let new = at.with_extension("new");
-        fs::create_dir_all(&self.directory)
-            .and_then(|()| fs::write(&new, bytes))
-            .and_then(|()| fs::rename(&new, at))
-            .map_err(|error| {
-                let _ = fs::remove_file(&new);
-                unkept(error)
-            })
+        let written = || {
+            fs::create_dir_all(&self.directory)?;
+            let mut file = File::create(&new)?;
+            file.write_all(bytes)?;
+            put(&file, &new, at)
+        };
+        written().map_err(|error| {
+            let _ = fs::remove_file(&new);
+            unkept(error)
+        })
     }
 
     /// Opens the door, for whoever has the image key, and for the managers to come. Where that
@@ -481,9 +484,11 @@ impl Push {
     pub(super) fn commit(self) -> Result<()> {
         let hashes: Vec<u8> = self.recipe.chunks.iter().flat_map(|hash| hash.0).collect();
         let recipe_file = self.images.recipe_file(&self.digest);
+        // It may be long on its way to the disk: nobody else waits meanwhile.
+        let file = self.images.state().chunks.open(&self.digest)?;
+        file.sync_all().map_err(unkept)?;
         let mut state = self.images.state();
         self.images.write(&recipe_file, &hashes)?;
-        let file = state.chunks.open(&self.digest)?;
         let (plan, multicasts) = (Plan::of(&self.recipe), self.images.multicasts.clone());
         let exchange = Exchange::new(file.try_clone()?, plan, multicasts);
         let image = Image {
