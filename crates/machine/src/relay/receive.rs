@@ -16,7 +16,9 @@ use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::synthetic::{File, Handle, SynCall};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2};
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -402,9 +404,7 @@ impl Place {
 
     fn make_link(&self, path: &str, target: &[u8]) -> Result<()> {
         let (dir, name) = self.above(path)?;
-        let target = Path::new(std::ffi::OsStr::new(
-            std::str::from_utf8(target).map_err(|_| Error::from(Errno::ILSEQ))?,
-        ));
+        let target = Path::new(OsStr::from_bytes(target));
         match rustix::fs::symlinkat(target, &dir, name) {
             Err(Errno::EXIST) => {
                 rustix::fs::unlinkat(&dir, name, AtFlags::empty())?;
@@ -441,5 +441,24 @@ fn unlink(dir: &OwnedFd, name: &Path) -> Result<()> {
     match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(errno) => Err(errno.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn a_symbolic_link_may_lead_to_what_is_no_text() {
+        let home = Scratch::new("receive-link");
+        let directory = home.to_owned();
+        let landing = Landing { directory, argv: Text::default(), env: Text::default() };
+        let place = Place::open(landing).unwrap();
+        for target in [&b"caf\xe9"[..], b"elsewhere"] {
+            place.make_link("to", target).unwrap();
+            let read = std::fs::read_link(home.join("to")).unwrap();
+            assert_eq!(read.as_os_str().as_bytes(), target);
+        }
     }
 }
