@@ -459,7 +459,7 @@ fn door(ask: &Ask, part: &Part, held: &Arc<Held>) -> Option<(Door, String)> {
             Some((door, address))
         }
         _ => {
-            let path = fs::canonicalize(&part.path).ok()?.join("sock");
+            let path = fs::canonicalize(&part.path).ok()?.join(part::SOCKET);
             let address = read_address(path.to_str()?).ok()?;
             Some((Door::open(&address, server).ok()?, address.to_string()))
         }

@@ -1,6 +1,7 @@
 //! `FILE.part/`: what there is of a file that is being fetched.
 
 use super::{Error, Result, local};
+use crate::chunk::HASH;
 use rustix::fs::FlockOperation;
 use std::fs::{self, File};
 use std::io;
@@ -9,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// Locked by the fetch whose directory it is.
 const LOCK: &str = "lock";
+
+/// Where others come in on this machine.
+pub(super) const SOCKET: &str = "sock";
 
 /// The directory, which is ours while this is there.
 pub(super) struct Part {
@@ -67,10 +71,14 @@ impl Part {
         Ok(Part { path, _lock: lock })
     }
 
-    /// Removes what is there of another image.
+    /// Removes what a fetch has left there of another image. Whatever else is in a directory of
+    /// that name is the user's.
     pub(super) fn tidy(&self, but: &str) {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
-            if entry.file_name() != but && entry.file_name() != LOCK {
+            let name = entry.file_name().into_string().unwrap_or_default();
+            let is_digest =
+                name.len() == 2 * HASH && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if name != but && (is_digest || name == SOCKET) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -115,6 +123,22 @@ mod tests {
         assert!(Part::of(&file).is_err() && !other.join("made").exists(), "a lock elsewhere");
         fs::remove_file(part.join(LOCK)).unwrap();
         assert!(Part::of(&file).is_ok(), "it is ours");
+    }
+
+    #[test]
+    fn what_is_no_image_in_a_directory_of_that_name_is_left_alone() {
+        let scratch = Scratch::new("part-users");
+        fs::create_dir(scratch.join("disk.part")).unwrap();
+        let (ours, other) = ("a".repeat(2 * HASH), "0".repeat(2 * HASH));
+        let names = [&ours, &other, "sock", "xaa", "xab"];
+        names.iter().for_each(|name| fs::write(scratch.join("disk.part").join(name), "").unwrap());
+        let part = Part::of(&scratch.join("disk")).unwrap();
+        part.tidy(&ours);
+        let is_there = |name: &&str| part.path.join(name).exists();
+        assert_eq!(names.each_ref().map(is_there), [true, false, false, true, true]);
+        fs::remove_file(part.path.join(&ours)).unwrap();
+        part.remove();
+        assert_eq!(fs::read_dir(&part.path).unwrap().count(), 2, "and no lock");
     }
 
     #[test]
