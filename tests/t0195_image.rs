@@ -18,7 +18,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::net::Ipv4Addr;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -443,6 +443,27 @@ fn a_fetch_that_has_only_begun_ends_by_a_signal() {
     fetch.wait().code(130);
     drop(connection);
     no_parts(&cluster);
+}
+
+#[test]
+fn a_fetch_that_comes_back_to_a_server_which_does_not_answer_ends_by_a_signal() {
+    let cluster = Cluster::up("t0195back", 1);
+    let bytes = image(3, 13);
+    cluster.file("image", 0o644, &bytes);
+    cluster.muster(&["image", "push", "boot", "image"]).run().ok();
+    let late = Fake::serving(&cluster, "late", |_, _| None);
+    let at = cluster.work().join("at");
+    symlink(cluster.directory().join("manager.sock"), &at).unwrap();
+    let fetch = fetch(&cluster, "boot", "out", &["--from", &format!("unix!{}", at.display())]);
+    until("all is asked for", || late.asked() == 3 * 4 + 1);
+    fs::remove_file(&at).unwrap();
+    let mute = UnixListener::bind(&at).unwrap();
+    cluster.kill("manager");
+    let connection = mute.accept().unwrap();
+    fetch.signal(Signal::INT);
+    fetch.wait().code(130).says("What has come is kept");
+    drop(connection);
+    cluster.down();
 }
 
 #[test]

@@ -45,7 +45,7 @@ use std::io;
 use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -467,7 +467,7 @@ fn door(ask: &Ask, part: &Part, held: &Arc<Held>) -> Option<(Door, String)> {
 }
 
 /// Takes chunks until all are here.
-fn work(shared: &Shared) -> Result<()> {
+fn work(shared: &Arc<Shared>) -> Result<()> {
     let (mut last, mut room) = (None, Room::default());
     loop {
         // What becomes of the server does not matter then.
@@ -523,7 +523,7 @@ fn is_for_now(refusal: &Refusal) -> bool {
 
 impl Shared {
     /// The session, another one than the one of that number.
-    fn session(&self, but: Option<u64>) -> Result<(u64, Session)> {
+    fn session(self: &Arc<Shared>, but: Option<u64>) -> Result<(u64, Session)> {
         let mut link = self.link.lock().expect("no holder panics");
         if but == Some(link.number) {
             let session = self.again(&link.session)?;
@@ -533,35 +533,52 @@ impl Shared {
     }
 
     /// Comes back to a server that went away.
-    fn again(&self, before: &Session) -> Result<Session> {
+    fn again(self: &Arc<Shared>, before: &Session) -> Result<Session> {
         let until = Instant::now() + RETURN;
         let ended = before.client.ended();
         let mut why = ended.map_or_else(String::new, |error| error.to_string());
         let is_over = || self.is_over.load(Ordering::Acquire) || self.held.is_whole();
         while Instant::now() < until && !is_over() {
             std::thread::sleep(AGAIN);
-            match self.ask.enter() {
-                Ok((client, directory)) => {
-                    let new = recipe(&directory).map(|recipe| digest_of(MODE, &recipe));
-                    if new.as_ref().is_ok_and(|new| *new != self.held.name) {
-                        return Err(Error::Replaced(self.ask.title()));
-                    }
-                    let address = self.address.as_deref();
-                    let begun = new.and_then(|_| {
-                        Session::begin(&client, &directory, &self.plan, &self.held, address)
-                    });
-                    match begun {
-                        Ok(session) => return Ok(session),
-                        Err(error) => why = error.to_string(),
-                    }
+            let (shared, (tell, told)) = (self.clone(), mpsc::sync_channel(1));
+            let attempt = move || drop(tell.send(shared.enter_again()));
+            // By itself, since nobody who wants to stop, or has all, waits for who does not answer.
+            let begun = std::thread::Builder::new().name("again".into()).spawn(attempt);
+            if let Err(error) = begun {
+                why = error.to_string();
+                continue;
+            }
+            let entered = loop {
+                match told.recv_timeout(AGAIN) {
+                    Ok(entered) => break entered?,
+                    Err(RecvTimeoutError::Timeout) if is_over() => return Err(Error::Stopped),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break Err(Errno::IO.into()),
                 }
-                Err(error) if error.errno == Errno::NOENT && error.text.ends_with(']') => {
-                    return Err(Error::Refused(error));
-                }
+            };
+            match entered {
+                Ok(session) => return Ok(session),
                 Err(error) => why = error.to_string(),
             }
         }
         Err(Error::Gone { server: self.ask.server.to_string(), why })
+    }
+
+    /// Begins another session. What may be better the next time is the inner error.
+    fn enter_again(&self) -> Result<std::result::Result<Session, Refusal>> {
+        let (client, directory) = match self.ask.enter() {
+            Ok(entered) => entered,
+            Err(error) if error.errno == Errno::NOENT && error.text.ends_with(']') => {
+                return Err(Error::Refused(error));
+            }
+            Err(error) => return Ok(Err(error)),
+        };
+        let new = recipe(&directory).map(|recipe| digest_of(MODE, &recipe));
+        if new.as_ref().is_ok_and(|new| *new != self.held.name) {
+            return Err(Error::Replaced(self.ask.title()));
+        }
+        let (plan, held, address) = (&self.plan, &self.held, self.address.as_deref());
+        Ok(new.and_then(|_| Session::begin(&client, &directory, plan, held, address)))
     }
 
     /// Takes a chunk from whom the server named.
