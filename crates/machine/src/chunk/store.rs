@@ -107,6 +107,19 @@ fn says(file: &File, offset: u64, length: usize, hash: &Hash) -> bool {
     file.read_exact_at(&mut bytes, offset).is_ok() && Hash::of(&bytes) == *hash
 }
 
+/// A file that is looked at, and what told then whether it was written to.
+pub(crate) struct Look {
+    pub(crate) file: File,
+    stamp: Stamp,
+}
+
+impl Look {
+    /// Its length and time.
+    fn written(&self) -> (u64, i64, i64) {
+        (self.stamp.0, self.stamp.2, self.stamp.3)
+    }
+}
+
 /// The chunks that a file should have and has not, and where they go.
 pub(crate) fn absent(file: &File, recipe: &Recipe) -> HashMap<Hash, Vec<u64>> {
     let mut absent: HashMap<Hash, Vec<u64>> = HashMap::new();
@@ -207,28 +220,48 @@ impl Chunks {
         Some(name)
     }
 
-    /// A file that is whole as far as is known. [`absent`] looks whether it is, without the store,
-    /// and [`Chunks::checked`] is told.
-    pub(crate) fn to_check(&self, name: &Name) -> Option<File> {
-        if self.is_whole(name) { self.open(name).ok() } else { None }
+    /// A file that is whole as far as is known, though somebody may have written to it. [`absent`]
+    /// looks whether it is, without the store, and [`Chunks::checked`] is told.
+    pub(crate) fn to_check(&self, name: &Name) -> Option<Look> {
+        let file = if self.is_whole(name) { self.open(name).ok()? } else { return None };
+        let stamp = stamp(&file.metadata().ok()?);
+        Some(Look { file, stamp })
     }
 
     /// A file that is whole was looked at. If it lacks chunks it grows again, where it is: who has
-    /// it open gets them too.
+    /// it open gets them too. If it lacks none it is right, whatever was done to its time or mode.
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn checked(&mut self, name: &Name, missing: HashMap<Hash, Vec<u64>>) -> Result<()> {
-        let path = self.path(name);
-        // One that was written to is made anew when it is wanted.
-        if !self.is_whole(name) || !self.is_intact(name) {
+    pub(crate) fn checked(
+        &mut self,
+        name: &Name,
+        look: &Look,
+        missing: HashMap<Hash, Vec<u64>>,
+    ) -> Result<()> {
+        let (path, is_intact) = (self.path(name), self.is_intact(name));
+        let Some(kept) = self.files.get_mut(name).filter(|kept| kept.file.is_none()) else {
+            return Ok(());
+        };
+        let now = || fs::metadata(&path).map(|meta| stamp(&meta));
+        // One that was written to meanwhile, or is not ours any more, is made anew when it is
+        // wanted.
+        let own = || {
+            fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file())
+                && fs::set_permissions(&path, fs::Permissions::from_mode(kept.mode)).is_ok()
+        };
+        let is_ours = is_intact || own();
+        if !is_ours || !now().is_ok_and(|now| (now.0, now.2, now.3) == look.written()) {
             return Ok(());
         }
-        let kept = self.files.get_mut(name).expect("it is whole");
         if !missing.is_empty() {
-            kept.file = Some(File::options().read(true).write(true).open(path)?);
+            let file = File::options().read(true).write(true).open(&path)?;
+            file.set_len(kept.recipe.size)?;
+            kept.file = Some(file);
             self.found.retain(|hash, (file, _)| file != name || !missing.contains_key(hash));
             kept.missing = missing;
+        } else {
+            kept.stamp = now()?;
         }
         kept.is_unseen = false;
         Ok(())
@@ -610,8 +643,8 @@ mod tests {
         let open = next.open(&name).unwrap();
         let other = next.keep(0o600, &of).unwrap();
         assert_eq!([0, 1].map(|at| next.lack(&[other], &of.chunks[at])), [false, true]);
-        let file = next.to_check(&name).expect("it seems to be whole");
-        next.checked(&name, absent(&file, &of)).unwrap();
+        let look = next.to_check(&name).expect("it seems to be whole");
+        next.checked(&name, &look, absent(&look.file, &of)).unwrap();
         assert!(next.to_check(&name).is_none() && !next.is_whole(&name));
         assert_eq!(next.keep(0o644, &of).unwrap(), name);
         assert_eq!([0, 1].map(|at| next.lack(&[name], &of.chunks[at])), [false, true]);
@@ -621,8 +654,8 @@ mod tests {
         open.read_exact_at(&mut all, 0).unwrap();
         assert_eq!(all, [a, b].concat(), "who had it open has what came again");
         // What is right is not asked for again.
-        let right = absent(&next.to_check(&name).unwrap(), &of);
-        next.checked(&name, right).unwrap();
+        let look = next.to_check(&name).unwrap();
+        next.checked(&name, &look, absent(&look.file, &of)).unwrap();
         assert!(next.is_whole(&name));
     }
 

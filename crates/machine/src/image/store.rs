@@ -371,8 +371,8 @@ impl Images {
         check_name(arch)?;
         let digest = digest_of(MODE, &recipe);
         // What is there of it may have suffered. It may be long: nobody else waits meanwhile.
-        let there = self.state().chunks.to_check(&digest);
-        let absent = there.map(|file| absent(&file, &recipe));
+        let look = self.state().chunks.to_check(&digest);
+        let looked = look.map(|look| (absent(&look.file, &recipe), look));
         let mut state = self.state();
         let key = (name.to_owned(), arch.to_owned());
         if state.all.len() >= IMAGES_MAX && !state.all.contains_key(&key) {
@@ -382,8 +382,8 @@ impl Images {
         if recipe.size == 0 || recipe.chunks.len() * HASH > RECIPE_MAX {
             return fail(Errno::FBIG, "an image has 1 byte to 16 GiB  [E172]");
         }
-        if let Some(absent) = absent {
-            state.chunks.checked(&digest, absent)?;
+        if let Some((absent, look)) = looked {
+            state.chunks.checked(&digest, &look, absent)?;
         }
         state.chunks.keep_bare(MODE, &recipe)?;
         let (name, arch) = key;
@@ -531,6 +531,7 @@ mod tests {
     use super::*;
     use crate::chunk::Hash;
     use crate::scratch::Scratch;
+    use std::os::unix::fs::PermissionsExt;
 
     fn pushed(images: &Arc<Images>, name: &str, content: &[u8]) -> Result<()> {
         let recipe = Recipe { size: content.len() as u64, chunks: vec![Hash::of(content)] };
@@ -567,6 +568,35 @@ mod tests {
         assert_eq!(images.names(), ["one", "other"], "the next manager has the same");
         let key = ("one".to_owned(), "any".to_owned());
         assert!(images.state().all.contains_key(&key));
+    }
+
+    #[test]
+    fn a_push_that_is_broken_off_loses_no_image_whose_file_had_another_time_or_mode() {
+        let scratch = Scratch::new("touched");
+        let images = Images::open(&scratch).unwrap();
+        let chunks = [vec![1; CHUNK], vec![2; 77]];
+        let hashes = chunks.iter().map(|chunk| Hash::of(chunk)).collect();
+        let recipe = Recipe { size: CHUNK as u64 + 77, chunks: hashes };
+        let begin = || images.begin("one", "any", recipe.clone()).unwrap();
+        let mut one = begin();
+        one.take(0, &chunks[0]).unwrap();
+        one.take(CHUNK as u64, &chunks[1]).unwrap();
+        let file = scratch.join(one.digest.to_string());
+        one.commit().unwrap();
+        // As a backup does that was restored.
+        let open = File::options().write(true).open(&file).unwrap();
+        open.set_modified(std::time::UNIX_EPOCH).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).unwrap();
+        assert!(begin().is_whole());
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).unwrap();
+        open.write_all_at(&[9], CHUNK as u64 + 5).unwrap();
+        assert_eq!(begin().lacking(), "1");
+        drop(images);
+        let images = Images::open(&scratch).unwrap();
+        let one = images.get("one", "any").expect("the next manager has it");
+        let mut all = vec![0; CHUNK];
+        one.file.read_exact_at(&mut all, 0).unwrap();
+        assert_eq!(all, chunks[0]);
     }
 
     #[test]
