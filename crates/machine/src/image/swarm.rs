@@ -28,8 +28,8 @@
 //!   again, whatever it says, and goes on as a client.
 //! * **A listener that stands still, or is slower than most**: the others have waited for it for
 //!   [`IMAGE_STALL`] at most in all; then it listens no more, and takes from the swarm.
-//! * **A client that accuses others falsely**: holds the image's key, as all do; the image then
-//!   comes from the server, more slowly.
+//! * **A client that accuses others falsely, or pretends to be many helpers**: holds the image's
+//!   key, as all do; the image then comes from the server, more slowly.
 
 use casts::Casts;
 #[cfg(doc)]
@@ -50,6 +50,11 @@ pub type Chunk = u32;
 
 /// How many clients must have lost a helper before it is named to nobody.
 const LOST: usize = 2;
+
+/// How many more helpers a client has lost than it has had chunks from helpers, before it takes
+/// from the server only: each may have cost it seconds, and one machine can pretend to be any
+/// number of them.
+const DISAPPOINTED: u32 = 4;
 
 /// What an ask is answered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +143,8 @@ struct Member {
     sources: BTreeSet<Client>,
     /// Helpers that it is not sent to again.
     barred: BTreeSet<Client>,
+    /// Helpers that it has lost, less the chunks that helpers have given it.
+    disappointed: u32,
     /// It hears what is cast.
     listens: bool,
     /// Chunks of which it has most, so that it takes the rest from the swarm.
@@ -239,6 +246,9 @@ impl Swarm {
         }
         member.holds.put(chunk, true);
         member.held += 1;
+        if let Some(Some(_)) = freed {
+            member.disappointed = member.disappointed.saturating_sub(1);
+        }
         self.speak_for(client, chunk, true);
         self.is_stale |= self.casts.has(client, chunk);
         if self.is_whole(client) {
@@ -327,7 +337,7 @@ impl Swarm {
     /// A client is not sent to a helper again.
     fn bar(&mut self, client: Client, helper: Client) {
         let Some(member) = self.members.get_mut(&client) else { return };
-        member.barred.insert(helper);
+        member.disappointed += u32::from(member.barred.insert(helper));
         if member.sources.remove(&helper)
             && let Some(helper) = self.members.get_mut(&helper)
         {
@@ -395,7 +405,8 @@ impl Swarm {
 
     /// Whether a client may take from a helper.
     fn may_take(member: &Member, helper: Client) -> bool {
-        !member.barred.contains(&helper)
+        member.disappointed < DISAPPOINTED
+            && !member.barred.contains(&helper)
             && (member.sources.contains(&helper) || member.sources.len() < IMAGE_SOURCES)
     }
 

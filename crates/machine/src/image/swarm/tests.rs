@@ -342,6 +342,29 @@ fn a_helper_that_two_have_lost_is_named_to_nobody() {
     assert_eq!(story.swarm.count(), (4, 0));
 }
 
+#[test]
+fn who_meets_one_helper_after_the_other_that_gives_nothing_takes_from_the_server() {
+    let mut swarm = Swarm::new(64);
+    let client = swarm.enter();
+    let mut lost = 0;
+    loop {
+        // Whoever pretends goes and comes as another one.
+        let fake = swarm.enter();
+        (0..64).for_each(|chunk| swarm.has(fake, chunk, NOW));
+        swarm.serves(fake, NOW);
+        assert!(swarm.ask(client, NOW));
+        let granted = swarm.granted();
+        let [Grant { chunk, from, .. }] = granted[..] else { panic!("{granted:?}") };
+        let Some(helper) = from else { break };
+        assert_eq!(helper, fake);
+        swarm.failed(client, chunk, Fault::Lost, NOW);
+        swarm.leave(fake, NOW);
+        lost += 1;
+        assert!(lost < 10, "it is sent to all of them");
+    }
+    assert!(lost > 1, "one that is lost is nobody's fault");
+}
+
 /// Equal links, as [`simulated`] has them.
 #[derive(Clone, Copy, Default)]
 struct Lab {
