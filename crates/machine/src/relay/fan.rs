@@ -3,9 +3,12 @@
 use super::format::{self, Header, Target};
 use super::pack::Load;
 use crate::line;
+use muster_base::limits::ARITY_MAX;
 use muster_ninep::client::{Fid, Options};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::tree::OpenFlags;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -75,8 +78,11 @@ type Head = (SyncSender<Piece>, JoinHandle<Sent>);
 type Piece = Option<Arc<[u8]>>;
 
 impl Fan {
-    /// Begins a stream to `targets` in this tree of their nodes, to at most `most` directly.
+    /// Begins a stream to `targets` in this tree of their nodes, to at most `most` directly, and to
+    /// no more than [`ARITY_MAX`].
     pub fn open(tree: &str, most: usize, targets: Vec<Target>) -> Fan {
+        // Each costs a thread, and a line from elsewhere may ask for any number.
+        let most = most.min(ARITY_MAX);
         let groups = split(most, by_node(targets));
         let mut fan = Fan { heads: Vec::new(), failures: Vec::new() };
         for group in groups {
@@ -144,11 +150,14 @@ pub fn send(
 
 /// Puts the sessions of one node together, in the order in which nodes are named first.
 fn by_node(targets: Vec<Target>) -> Vec<Target> {
-    let mut nodes: Vec<Target> = Vec::new();
+    let (mut nodes, mut places) = (Vec::<Target>::new(), HashMap::<String, usize>::new());
     for target in targets {
-        match nodes.iter_mut().find(|node| node.address == target.address) {
-            Some(node) => node.sessions.extend(target.sessions),
-            None => nodes.push(target),
+        match places.entry(target.address.clone()) {
+            Entry::Occupied(place) => nodes[*place.get()].sessions.extend(target.sessions),
+            Entry::Vacant(place) => {
+                place.insert(nodes.len());
+                nodes.push(target);
+            }
         }
     }
     nodes
@@ -191,8 +200,12 @@ fn send_to(tree: &str, most: usize, group: Vec<Target>, pieces: &Receiver<Piece>
 }
 
 /// How many levels there are of so many nodes below another.
-fn levels(most: usize, below: usize) -> u32 {
-    if below == 0 { 0 } else { 1 + levels(most, below.div_ceil(most.max(1)) - 1) }
+fn levels(most: usize, mut below: usize) -> u32 {
+    let mut levels = 0;
+    while below > 0 {
+        (levels, below) = (levels + 1, below.div_ceil(most.max(1)) - 1);
+    }
+    levels
 }
 
 /// Opens a head's `relay` file and tells it to whom to pass the stream on.
@@ -288,6 +301,20 @@ mod tests {
     fn who_is_nearer_to_the_source_waits_longer() {
         assert_eq!([0, 1, 2, 3, 6, 7, 62].map(|below| levels(2, below)), [0, 1, 1, 2, 2, 3, 5]);
         assert_eq!((levels(1, 5), levels(0, 5), levels(100, 5)), (5, 5, 1));
+        // Also if a line asks for what is no tree any more.
+        assert_eq!(levels(1, 1_000_000), 1_000_000);
+    }
+
+    #[test]
+    fn sessions_of_one_node_come_together_however_many_nodes_there_are() {
+        let target = |node: u32, sessions: &[u32]| Target {
+            address: format!("a{node}"),
+            sessions: sessions.to_vec(),
+        };
+        let all = (0..50_000).chain(0..2).map(|node| target(node, &[node + 1])).collect();
+        let nodes = by_node(all);
+        assert_eq!(nodes.len(), 50_000);
+        assert_eq!(nodes[..3], [target(0, &[1, 1]), target(1, &[2, 2]), target(2, &[3])]);
     }
 
     #[test]
