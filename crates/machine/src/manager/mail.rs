@@ -8,7 +8,7 @@
 use crate::launch::Order;
 use crate::memory::Memory;
 use muster_fabric::primitive::Nodes;
-use muster_fabric::{Deadline, Error};
+use muster_fabric::{Deadline, Error, Result};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -147,21 +147,61 @@ impl Shared {
 }
 
 fn send(memory: &Memory, to: Nodes, order: &Order) {
-    let mut last = String::new();
-    for _ in 0..TRIES {
+    let arrived = insist(PAUSE, || {
         let there = memory.members_of(&to);
         if there.is_empty() {
-            return;
+            return Ok(());
         }
         let sent = memory.send(&there, order.letter());
         match sent.and_then(|transfer| transfer.wait(Deadline::after(PATIENCE))) {
-            Ok(()) | Err(Error::Closed { .. }) => return,
-            Err(error) => last = error.to_string(),
+            Err(Error::Closed { .. }) => Ok(()),
+            done => done,
         }
-        // Somebody has just left, or the manager itself may not speak for a moment.
-        std::thread::sleep(PAUSE);
+    });
+    if let Err(last) = arrived {
+        let (said, size) = (format!("{order:?}"), order.letter().len());
+        let kind = said.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        let _ = writeln!(io::stderr(), "an order ({kind}, {size} bytes) is given up: {last}");
     }
-    let (said, size) = (format!("{order:?}"), order.letter().len());
-    let kind = said.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let _ = writeln!(io::stderr(), "an order ({kind}, {size} bytes) is given up: {last}");
+}
+
+/// Does something until it succeeds. Somebody has just left each time that it fails. But what is
+/// refused since too much is under way (one node that stands still holds up all of it until its
+/// lease ends), or since the manager itself may not speak for a moment, is told at once, and does
+/// not count: it is done again for as long as tries that nobody answers may take.
+fn insist(pause: Duration, mut once: impl FnMut() -> Result<()>) -> Result<()> {
+    let (mut failed, until) = (0, Instant::now() + PATIENCE * TRIES);
+    loop {
+        let Err(error) = once() else { return Ok(()) };
+        let is_refused = matches!(error, Error::WouldBlock | Error::NotMember { .. });
+        failed += u32::from(!is_refused);
+        if failed == TRIES || Instant::now() > until {
+            return Err(error);
+        }
+        std::thread::sleep(pause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_not_given_up_because_much_is_under_way() {
+        let silent = || Error::NotMember { node: String::new(), why: String::new() };
+        for refused in [|| Error::WouldBlock, silent] {
+            let mut tries = 0;
+            let done = insist(Duration::ZERO, || {
+                tries += 1;
+                if tries > 10 * TRIES { Ok(()) } else { Err(refused()) }
+            });
+            assert!(done.is_ok(), "after {tries}: {done:?}");
+        }
+        let (mut tries, died) = (0, String::new);
+        let done = insist(Duration::ZERO, || {
+            tries += 1;
+            Err(Error::Dead { peer: died(), evidence: died() })
+        });
+        assert!(matches!(done, Err(Error::Dead { .. })) && tries == TRIES, "{tries}");
+    }
 }
