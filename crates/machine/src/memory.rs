@@ -16,7 +16,7 @@ use muster_base::span;
 use muster_fabric::global::{Beats, Begin, Member, Membership, Pulse, Transfer, incarnation};
 use muster_fabric::heartbeat::{self, Request, Why};
 use muster_fabric::primitive::{Config, KINDS, Nodes, Relation};
-use muster_fabric::protocol::NodeId;
+use muster_fabric::protocol::{NodeId, Payload};
 use muster_fabric::region::{Memory as RegionMemory, Region, Rights};
 use muster_fabric::shell::Setup;
 use muster_fabric::shell::multicast::Group;
@@ -295,7 +295,7 @@ impl Memory {
     ///
     /// # Errors
     /// As [`Member::xfer_and_signal`].
-    pub fn send(&self, to: &Nodes, letter: Vec<u8>) -> Result<Transfer> {
+    pub fn send(&self, to: &Nodes, letter: impl Into<Payload>) -> Result<Transfer> {
         self.counts.transfers.fetch_add(1, Ordering::Relaxed);
         self.member.xfer_and_signal(to, (LETTERS, 0), letter, None, None)
     }

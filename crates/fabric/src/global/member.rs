@@ -468,6 +468,15 @@ impl Transfer {
     pub fn wait(&self, deadline: Deadline) -> Result<()> {
         self.0.ending(deadline).map(drop)
     }
+
+    /// How it has ended, if it has when this node has looked at it: what is refused has, so that
+    /// nothing that is sent behind it comes first. Told once, by this or by [`Transfer::wait`].
+    pub fn look(&self, deadline: Deadline) -> Option<Result<()>> {
+        let left = deadline.left().unwrap_or_default();
+        // Who looks behind it is told when there is more to tell.
+        self.0.hand.glance(left, |_, _| ());
+        self.0.told.try_recv().ok().map(|ending| end(ending).map(drop))
+    }
 }
 
 impl Asked {

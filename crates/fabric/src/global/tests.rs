@@ -11,7 +11,7 @@ use crate::primitive::{Config, Nodes, Relation};
 use crate::protocol::NodeId;
 use crate::shell::Setup;
 use crate::shell::tests::Place;
-use muster_base::limits::{TELL_MAX, TOLD_BYTES_MAX};
+use muster_base::limits::{PENDING_MAX, TELL_MAX, TOLD_BYTES_MAX};
 use std::time::Duration;
 
 fn soon() -> Deadline {
@@ -282,6 +282,28 @@ fn who_has_not_been_taken_in_says_so_at_once() {
     }
     let late = member.wait_epoch(0, Deadline::now());
     assert_eq!(waited(late), "node 1 for node 0: to begin an epoch after 0");
+}
+
+/// One that stands still holds up all, and too much is under way soon.
+#[test]
+fn what_is_refused_is_known_before_anything_is_sent_behind_it() {
+    let mut place = Place::unix();
+    let all = Nodes::range(0..=1);
+    let listeners = place.listen(2);
+    let setup = place.setup(NodeId(0), "primitives");
+    let lease = Duration::from_secs(60);
+    let config = Config { lease, end_is_death: false, ..config(NodeId(0)) };
+    let mut listeners = listeners.into_iter();
+    let listener = listeners.next().expect("the first one's");
+    let member = Member::start(setup, listener, config, Begin::With(all.clone()));
+    let member = member.expect("a member starts");
+    let send = || member.xfer_and_signal(&all, (0, 0), vec![7], None, None).expect("asked");
+    let looks = (0..PENDING_MAX).map(|_| send()).collect::<Vec<_>>();
+    assert!(looks.iter().all(|transfer| transfer.look(soon()).is_none()));
+    for _ in 0..3 {
+        let look = send().look(soon());
+        assert!(matches!(look, Some(Err(Error::WouldBlock))), "{look:?}");
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ use crate::memory::{Memory, VARIABLES, id_of};
 use muster_base::limits::{CHUNK, MULTICAST_MIN};
 use muster_fabric::global::Transfer;
 use muster_fabric::primitive::Nodes;
+use muster_fabric::protocol::Payload;
 use muster_fabric::{Deadline, Error as FabricError};
 use muster_ninep::error::{Errno, Error};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -35,7 +36,8 @@ use std::time::{Duration, Instant};
 /// for orders.
 const FLYING_MAX: usize = 4;
 
-/// How long to wait for others at once, before looking whether the job is still to be started.
+/// How long to wait for others, or for room, at once, before looking whether the job is still to be
+/// started.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How long a question may take to be answered before it is asked again.
@@ -148,8 +150,14 @@ struct Flight {
 type Landing = std::result::Result<(), Error>;
 
 impl Flight {
-    fn new(transfer: Transfer) -> Arc<Flight> {
-        Arc::new(Flight { state: Mutex::new((transfer, None)) })
+    /// One that was not refused because too much is under way: that is known before the next one
+    /// goes, for nodes want pieces in their order.
+    fn begin(transfer: Transfer) -> std::result::Result<Arc<Flight>, FabricError> {
+        let landing = match transfer.look(Deadline::after(PATIENCE)) {
+            Some(Err(FabricError::WouldBlock)) => return Err(FabricError::WouldBlock),
+            landing => landing.map(|done| done.map_err(|error| not_sent(&error))),
+        };
+        Ok(Arc::new(Flight { state: Mutex::new((transfer, landing)) }))
     }
 
     /// Waits for it.
@@ -489,15 +497,22 @@ impl Pieces {
     }
 
     fn send(&mut self, job: &Job, to: &Nodes, letter: Vec<u8>) -> std::result::Result<(), Failed> {
-        check(job)?;
         self.land(FLYING - 1)?;
-        self.booking.room(job)?;
-        let sent = self.memory.send(to, letter).map(Flight::new);
-        let mut busy = self.booking.manager.shipments.lock();
-        busy.starting -= 1;
-        busy.flying.extend(sent.as_ref().ok().map(Arc::downgrade));
-        drop(busy);
-        let flight = sent.map_err(|error| (None, not_sent(&error)))?;
+        let (letter, until) = (Payload::from(letter), Instant::now() + PATIENCE);
+        let flight = loop {
+            check(job)?;
+            self.booking.room(job)?;
+            let sent = self.memory.send(to, letter.clone()).and_then(Flight::begin);
+            let mut busy = self.booking.manager.shipments.lock();
+            busy.starting -= 1;
+            busy.flying.extend(sent.as_ref().ok().map(Arc::downgrade));
+            drop(busy);
+            match sent {
+                // A node that stands still holds up all that is asked, until its lease ends.
+                Err(FabricError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOOK),
+                sent => break sent.map_err(|error| (None, not_sent(&error)))?,
+            }
+        };
         self.flying.push_back(flight);
         Ok(())
     }
