@@ -90,6 +90,8 @@ pub struct Progress {
     cause: Option<Cause>,
     /// A rank's failure ends it, and the others were not asked to end yet.
     is_pausing: bool,
+    /// All that is left of it was killed.
+    is_killed: bool,
     /// It ends because a node was lost, and begins again when nothing of it is left.
     again: bool,
     /// All its ranks are closed: what is left of them is being wiped.
@@ -110,6 +112,7 @@ impl Progress {
             signals: Vec::new(),
             cause: None,
             is_pausing: false,
+            is_killed: false,
             again: false,
             finishing: false,
         }
@@ -206,7 +209,8 @@ impl Progress {
     }
 
     /// All programs run, or their nodes have the order to run them. If the job was ended meanwhile,
-    /// they were not there to be told.
+    /// some were not there to be told: they are asked to end as the others were, and have what is
+    /// left of the time of grace.
     pub fn started(&mut self) -> Vec<Action> {
         self.executing = false;
         if self.phase == Phase::Starting {
@@ -217,7 +221,10 @@ impl Progress {
         }
         let signals = std::mem::take(&mut self.signals);
         match self.phase {
-            Phase::Ending => vec![Action::EndAll],
+            Phase::Ending if self.is_killed => vec![Action::EndAll],
+            // All are asked when that is over.
+            Phase::Ending if self.is_pausing => Vec::new(),
+            Phase::Ending => vec![Action::Signal(TERM)],
             _ => signals.into_iter().map(Action::Signal).collect(),
         }
     }
@@ -469,7 +476,8 @@ impl Progress {
     /// The time of grace is over, or there is to be none.
     pub fn grace_over(&mut self) -> Vec<Action> {
         self.is_pausing = false;
-        if self.phase == Phase::Ending { vec![Action::EndAll] } else { Vec::new() }
+        self.is_killed = self.phase == Phase::Ending;
+        if self.is_killed { vec![Action::EndAll] } else { Vec::new() }
     }
 
     /// What was killed has had time enough: ranks that have not closed are given up.

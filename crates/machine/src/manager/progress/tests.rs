@@ -273,17 +273,44 @@ fn a_signal_that_comes_while_programs_are_being_run_waits_for_them() {
     assert_eq!((job.signal(10), job.started()), (vec![Action::Signal(10)], vec![]));
 }
 
-/// The order to kill came before there was a process, and the program ran for ever.
-#[test]
-fn programs_that_run_after_their_job_was_ended_are_killed() {
+fn executing(ranks: usize) -> Progress {
     let mut job = Progress::new();
-    job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
+    let place = |local| Place { node: "n0".to_owned(), local };
+    job.placed((0..ranks).map(place).collect(), vec![1; ranks], Bears::default());
     assert!(job.executing());
+    job
+}
+
+/// The order to end came before there was a process, and the program ran for ever.
+#[test]
+fn programs_that_run_after_their_job_was_ended_are_asked_to_end_and_then_killed() {
+    let mut job = executing(1);
     assert_eq!(job.end(End::Killed, 143, "x"), [Action::Signal(TERM), Action::Grace]);
-    assert_eq!(job.started(), [Action::EndAll]);
+    assert_eq!(job.started(), [Action::Signal(TERM)]);
+    assert_eq!(job.grace_over(), [Action::EndAll]);
     assert_eq!(job.rank_exited(0, 9), [Action::EndRank(0)]);
     assert_eq!(job.rank_closed(0), [Action::Finish]);
     assert_eq!(job.verdict().unwrap().1, 143);
+    // The time of grace was over before that, or there was none.
+    for end in [Progress::end, |job: &mut Progress, _, _, why: &str| job.kill(why)] {
+        let mut job = executing(1);
+        end(&mut job, End::Killed, 143, "x");
+        job.grace_over();
+        assert_eq!(job.started(), [Action::EndAll]);
+    }
+}
+
+/// The others were killed at once, and their ends told as crashes.
+#[test]
+fn a_rank_that_fails_before_all_run_leaves_the_others_the_time_that_they_have_later() {
+    let mut job = executing(3);
+    assert_eq!(job.rank_exited(0, 2 << 8), [Action::EndRank(0), Action::Pause]);
+    assert_eq!(job.started(), []);
+    assert_eq!(job.rank_exited(1, 2 << 8), [Action::EndRank(1)]);
+    assert_eq!(job.pause_over(), ASK);
+    assert_eq!(job.rank_exited(2, TERM), [Action::EndRank(2)]);
+    let whys = [0, 1, 2].map(|rank| job.ranks()[rank].why.as_deref());
+    assert_eq!(whys, [None, None, Some("ended: rank 0 on n0 exited 2")]);
 }
 
 /// What a manager that was started again reads of one whose ranks were given up that may run on.
