@@ -3,8 +3,8 @@
 //! *new* → *starting* → *running* → *ending* → *done*; between the first two it is *pending* if it
 //! has to wait for its nodes. A job begins to end when a rank fails (unless it is to keep going), a
 //! node is lost (unless it tolerates that, and has ranks left), its time is over or somebody ends
-//! it: TERM goes to every rank that runs (a moment after one has failed, for others may be about to
-//! end as well), and after a time of grace KILL to all that is left. A
+//! it: the first of these is why. TERM goes to every rank that runs (a moment after one has failed,
+//! for others may be about to end as well), and after a time of grace KILL to all that is left. A
 //! rank is *closed* when its program has ended, all its output has been taken and its session is
 //! wiped; a job is done when all its ranks are closed. This is the life of one attempt: if it ends
 //! by the loss of a node, and the job is to begin again, another follows ([`super::again`]).
@@ -393,7 +393,8 @@ impl Progress {
         if !is_borne && self.begins_again(&why) {
             actions = self.begin_end();
         } else if !is_borne && (self.phase != Phase::Ending || self.cause.is_none()) {
-            actions = self.fail(End::Lost, 125, why);
+            self.is_ended_by(End::Lost, 125, &why);
+            actions = self.begin_end();
         }
         actions.extend(self.rank_closed(rank));
         actions
@@ -426,6 +427,14 @@ impl Progress {
         self.begin_end()
     }
 
+    /// Something ends it. Failures in spite of which it went on so far are not why.
+    fn is_ended_by(&mut self, end: End, exit: u8, why: &str) {
+        let went_on = matches!(self.phase, Phase::Starting | Phase::Running) && self.bears.failures;
+        if went_on || self.cause.is_none() {
+            self.cause = Some(Cause { end, exit, why: why.to_owned() });
+        }
+    }
+
     fn begin_end(&mut self) -> Vec<Action> {
         match self.phase {
             Phase::Ending | Phase::Done => Vec::new(),
@@ -451,7 +460,7 @@ impl Progress {
                 vec![Action::Finish]
             }
             Phase::Starting | Phase::Running | Phase::Ending => {
-                self.cause.get_or_insert(Cause { end, exit, why: why.to_owned() });
+                self.is_ended_by(end, exit, why);
                 self.begin_end()
             }
         }
@@ -466,7 +475,7 @@ impl Progress {
         if std::mem::take(&mut self.again) {
             self.cause = None;
         }
-        self.cause.get_or_insert(Cause { end: End::Killed, exit: 137, why: why.to_owned() });
+        self.is_ended_by(End::Killed, 137, why);
         if self.phase != Phase::Done {
             self.phase = Phase::Ending;
         }

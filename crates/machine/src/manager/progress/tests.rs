@@ -101,6 +101,35 @@ fn a_job_that_keeps_going_still_tells_the_first_failure() {
 }
 
 #[test]
+fn a_job_that_keeps_going_is_ended_by_what_ends_it_and_not_by_a_failure_before_that() {
+    let ends: [fn(&mut Progress) -> Vec<Action>; 3] = [
+        |job| job.end(End::Timeout, 124, "its time limit has passed"),
+        |job| job.kill("it was killed"),
+        |job| job.rank_lost(2, "n0 died"),
+    ];
+    let told = [
+        (End::Timeout, 124, "its time limit has passed"),
+        (End::Killed, 137, "it was killed"),
+        (End::Lost, 125, "rank 2 on n0 was lost: n0 died"),
+    ];
+    for (end, (how, exit, why)) in ends.into_iter().zip(told) {
+        let mut job = running(3, true);
+        assert_eq!(job.rank_exited(0, 2 << 8), [Action::EndRank(0)]);
+        assert_ne!(end(&mut job), []);
+        // What comes later is not why.
+        job.end(End::Failed, 125, "its output cannot be kept");
+        job.rank_exited(1, TERM);
+        close_all(&mut job);
+        assert_eq!(job.verdict(), Some((how, exit, Some(why.to_owned()))));
+        assert_eq!(job.ranks()[1].why, Some(format!("ended: {why}")));
+    }
+    // It bears losses as well.
+    let mut job = bearing(2, Bears { failures: true, losses: true, ..Bears::default() });
+    job.rank_exited(0, 2 << 8);
+    assert_eq!(job.rank_lost(1, "n0 died"), []);
+}
+
+#[test]
 fn a_lost_rank_ends_the_job_and_is_closed_at_once() {
     let mut job = running(2, false);
     let actions = job.rank_lost(0, "its node is gone");
