@@ -44,9 +44,10 @@ impl Job {
         if manager.record(&[record]).is_err() {
             return false;
         }
+        // Whatever comes of it: what the journal says of that number is of this job.
+        jobs.last = attempt;
         let Some(next) = self.another(attempt, &why) else { return false };
         next.set_waiting(&manager, spec.clone(), at);
-        jobs.last = attempt;
         jobs.table.insert(self.id, next.clone());
         state.next = Some(next.clone());
         state.early.clear();
@@ -88,7 +89,7 @@ impl Job {
         let placed = OnceLock::new();
         if let Some(before) = self.placed.get() {
             let why = begins(self.id, self.requeued.len(), why);
-            let log = self.manager.upgrade()?.with_room(|| before.log.again(&why)).ok()?;
+            let log = self.manager.upgrade()?.with_all_room(|| before.log.again(&why)).ok()?;
             let _ = placed.set(Placed { log, waits: before.waits.again() });
         }
         let requeued = self.requeued.iter().cloned().chain([why.to_owned()]).collect();

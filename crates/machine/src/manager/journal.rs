@@ -165,6 +165,14 @@ impl Record {
             Record::Done { status } => status.id,
         }
     }
+
+    /// The last number that it names: of a job or an attempt.
+    pub fn last(&self) -> u32 {
+        match self {
+            Record::Again { job, attempt, .. } => *attempt.max(job),
+            _ => self.job(),
+        }
+    }
 }
 
 /// The journal, open for appending.
@@ -213,7 +221,7 @@ struct Census {
 
 impl Census {
     fn take(&mut self, record: &Record) {
-        self.last = self.last.max(record.job());
+        self.last = self.last.max(record.last());
         match record {
             Record::Again { job, attempt, .. } => drop(self.attempts.insert(*attempt, *job)),
             Record::Done { status } => drop(self.done.insert(status.id, !status.ranks.is_empty())),
@@ -233,9 +241,8 @@ impl Census {
                 | Record::Dropped { .. },
                 _,
             ) => true,
-            // How many ranks have written its log; and of the last attempt, that its number was
-            // given.
-            (Record::Placed { .. }, Some(has_ranks)) => !has_ranks || number == self.last,
+            // How many ranks have written its log.
+            (Record::Placed { .. }, Some(has_ranks)) => !has_ranks,
             (_, done) => done.is_none(),
         }
     }
@@ -336,7 +343,9 @@ impl Journal {
         let mut file = BufWriter::new(fs::File::create(new)?);
         for written in records(&self.path, length)? {
             let (record, line) = written?;
-            if wanted(record.job()) && census.needs(&record) {
+            // Whoever is remembered, the last number was given.
+            let is_wanted = wanted(record.job()) || record.last() == census.last;
+            if is_wanted && census.needs(&record) {
                 file.write_all(&line)?;
                 file.write_all(b"\n")?;
             }

@@ -77,43 +77,46 @@ impl Read {
         read
     }
 
-    fn job(&mut self, number: u32) -> &mut Told {
-        self.told.entry(number).or_default()
-    }
-
     /// The job of an attempt. What there is of one before the last does not count any more.
     fn attempt(&mut self, number: u32) -> Option<&mut Told> {
         self.told.get_mut(self.attempts.get(&number)?)
     }
 
-    /// Whether what is told under a number is still needed: that of the last tells the next one's.
+    /// Whether what is told under a number is still needed.
     fn is_kept(&self, number: u32) -> bool {
-        let job = self.attempts.get(&number).unwrap_or(&number);
-        number == self.last || self.told.contains_key(job)
+        self.told.contains_key(self.attempts.get(&number).unwrap_or(&number))
     }
 
     fn take(&mut self, at: usize, record: Record) {
-        self.last = self.last.max(record.job());
+        self.last = self.last.max(record.last());
         match record {
             Record::New { job, at, view, .. } => {
                 self.attempts.insert(job, job);
-                let told = self.job(job);
+                let told = self.told.entry(job).or_default();
                 (told.submitted, told.view) = (at, view);
             }
             Record::Queued { job, spec, at: since } => {
-                let told = self.job(job);
-                told.queued = Some((at, *spec));
-                told.stamps.queued = since;
+                if let Some(told) = self.told.get_mut(&job) {
+                    told.queued = Some((at, *spec));
+                    told.stamps.queued = since;
+                }
             }
             Record::Again { job, attempt, why, at: since } => {
                 self.attempts.retain(|_, of| *of != job);
                 self.attempts.insert(attempt, job);
-                self.job(job).begin_again(attempt, why, since);
+                if let Some(told) = self.told.get_mut(&job) {
+                    told.begin_again(attempt, why, since);
+                }
             }
-            Record::Detached { job } => self.job(job).detached = true,
+            Record::Detached { job } => {
+                if let Some(told) = self.told.get_mut(&job) {
+                    told.detached = true;
+                }
+            }
             Record::Done { status } => {
-                let id = status.id;
-                self.job(id).done = Some((at, *status));
+                if let Some(told) = self.told.get_mut(&status.id) {
+                    told.done = Some((at, *status));
+                }
             }
             Record::Dropped { job, why } => {
                 if let Some(told) = self.told.get_mut(&job) {
@@ -454,16 +457,47 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manager::journal::Journal;
+    use crate::scratch::Scratch;
 
     /// An urgent one of a thousand runs first, and is the first to be forgotten.
     #[test]
     fn no_number_is_given_twice_though_its_job_is_not_remembered_any_more() {
         let new = |job| Record::New { job, user: 0, at: 1.0, view: None };
         let done = |id| Record::Done { status: Box::new(Status { id, ..Status::default() }) };
-        let mut read = Read::of(vec![new(7), new(8), new(9), done(9), done(8)]);
-        assert_eq!(read.last, 9);
-        assert!([8, 9].iter().all(|id| read.told.remove(id).is_some()));
-        assert_eq!([7, 8, 9].map(|number| read.is_kept(number)), [true, false, true]);
+        let again = |job, attempt| Record::Again { job, attempt, why: String::new(), at: None };
+        // The last number is that of a job, or of an attempt that came to nothing.
+        for (attempt, last) in [(None, 9), (Some(again(8, 10)), 10)] {
+            let records = [
+                vec![new(7), new(8), new(9)],
+                attempt.into_iter().collect(),
+                vec![done(9), done(8)],
+            ]
+            .concat();
+            let scratch = Scratch::new("journal-numbers");
+            let (journal, _) = Journal::open(&scratch.join("journal")).unwrap();
+            journal.write(&records).unwrap();
+            let mut read = Read::of(records);
+            assert_eq!(read.last, last);
+            assert!([8, 9].iter().all(|id| read.told.remove(id).is_some()));
+            journal.keep(|| |number| read.is_kept(number)).unwrap();
+            let (_, records) = Journal::open(&scratch.join("journal")).unwrap();
+            let next = Read::of(records);
+            assert_eq!(next.last, last);
+            assert!(next.told.contains_key(&7) && !next.told.contains_key(&8));
+        }
+    }
+
+    /// It was killed anew by each manager, and told so in the history.
+    #[test]
+    fn who_is_told_of_late_is_no_job_again() {
+        let late = [
+            Record::Detached { job: 7 },
+            Record::Queued { job: 7, spec: Box::default(), at: None },
+            Record::Again { job: 7, attempt: 8, why: String::new(), at: None },
+            Record::Done { status: Box::new(Status { id: 7, ..Status::default() }) },
+        ];
+        assert!(Read::of(late.to_vec()).told.is_empty());
     }
 
     #[test]
