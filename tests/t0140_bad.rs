@@ -13,6 +13,7 @@ use muster_ninep::tree::OpenFlags;
 use rustix::process::Signal;
 use spawn::Session;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -414,6 +415,16 @@ fn a_full_disk_costs_the_job_and_nothing_else() {
     let said = call(&["run", "head", "-c", "300000", "/dev/zero"]).run().code(125);
     assert!(said.err.contains("[E310"), "{}", said.err);
     call(&["ps"]).run().ok();
+    // Nor does that keep the next manager from starting, though this one has died over a record.
+    let journal = fs::File::options().append(true).open(runtime.join("default/journal"));
+    let _ = journal.unwrap().write_all(b"{");
+    // To the last page.
+    let mut more = fs::File::options().append(true).open(&filler).unwrap();
+    while more.write_all(&[0; 4096]).is_ok() {}
+    let pids = fs::read_to_string(runtime.join("default/pids")).unwrap();
+    let manager = pids.lines().find_map(|line| line.strip_prefix("manager ")).unwrap();
+    signal(manager.split(' ').next().unwrap().parse().unwrap(), Signal::KILL);
+    until("the next manager is there", || call(&["ps"]).run().code == 0);
     // It heals without a restart.
     fs::remove_file(&filler).unwrap();
     assert_eq!(call(&["run", "-N", "2", "echo", "well"]).run().ok().out, "well\nwell\n");

@@ -186,10 +186,7 @@ impl Memory {
     pub fn lead(directory: &Directory, roster: &Roster) -> io::Result<Memory> {
         let at = directory.path().join(TERM);
         let term = last_term(&at)? + 1;
-        // Renamed into place: a manager that dies here has not led.
-        let new = directory.path().join("term.new");
-        fs::write(&new, format!("{term}\n"))?;
-        fs::rename(&new, &at)?;
+        write_term(&at, term)?;
         if term == 1 {
             return Memory::start(roster, MANAGER, Begin::With(Nodes::one(MANAGER)), term);
         }
@@ -499,6 +496,19 @@ fn last_term(at: &Path) -> io::Result<u32> {
     })
 }
 
+/// Writes how often one was. A manager that dies here has led or has not: the first number is
+/// renamed into place, and a later one, which is as long or longer, is one short write into the
+/// room that the last has. So a manager that can still make room can be started on a full disk.
+fn write_term(at: &Path, term: u32) -> io::Result<()> {
+    let text = format!("{term}\n");
+    if term > 1 {
+        return fs::File::options().write(true).open(at)?.write_all(text.as_bytes());
+    }
+    let new = at.with_extension("new");
+    fs::write(&new, text)?;
+    fs::rename(&new, at)
+}
+
 /// All nodes of one machine that may be members: those that have made a socket.
 fn known(directory: &Path) -> io::Result<Nodes> {
     let mut found = vec![MANAGER];
@@ -587,8 +597,10 @@ mod tests {
         let at = std::env::temp_dir().join(format!("muster-term-{}", std::process::id()));
         let _ = fs::remove_file(&at);
         assert_eq!(last_term(&at).unwrap(), 0);
-        fs::write(&at, "7\n").unwrap();
-        assert_eq!(last_term(&at).unwrap(), 7);
+        for term in [1, 2, 9, 10, 4_000_000_000] {
+            write_term(&at, term).unwrap();
+            assert_eq!(last_term(&at).unwrap(), term);
+        }
         fs::write(&at, "").unwrap();
         assert!(last_term(&at).unwrap_err().to_string().contains("has no number"));
         fs::remove_file(&at).unwrap();

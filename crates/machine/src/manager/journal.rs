@@ -202,10 +202,7 @@ fn records(path: &Path, length: u64) -> io::Result<impl Iterator<Item = io::Resu
 type Written = (Record, Vec<u8>);
 
 fn read(path: &Path) -> io::Result<Vec<Record>> {
-    match records(path, u64::MAX) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        records => records?.map(|written| Ok(written?.0)).collect(),
-    }
+    records(path, u64::MAX)?.map(|written| Ok(written?.0)).collect()
 }
 
 /// Which jobs are done, as a journal tells.
@@ -248,21 +245,32 @@ impl Census {
     }
 }
 
+/// Where the last whole line ends.
+fn end_of_lines(file: &fs::File) -> io::Result<u64> {
+    let (mut end, mut bytes) = (file.metadata()?.len(), [0; 4096]);
+    while end > 0 {
+        let start = end.saturating_sub(bytes.len() as u64);
+        let piece = &mut bytes[..(end - start) as usize];
+        file.read_exact_at(piece, start)?;
+        if let Some(at) = piece.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
 impl Lines {
     /// Opens one, which may be new.
     pub(super) fn append(path: &Path) -> io::Result<Lines> {
         let file = fs::File::options().read(true).append(true).create(true).open(path)?;
-        let length = file.metadata()?.len();
-        let mut lines = Lines { length, file };
-        let mut last = [b'\n'];
-        if let Some(end) = length.checked_sub(1) {
-            lines.file.read_exact_at(&mut last, end)?;
+        let (all, length) = (file.metadata()?.len(), end_of_lines(&file)?);
+        if length < all {
+            // The torn line must not swallow the next one. It most likely is one because the disk
+            // is full: to end it would take room.
+            file.set_len(length)?;
         }
-        if last != [b'\n'] {
-            // The torn line must not swallow the next one.
-            lines.write(b"\n")?;
-        }
-        Ok(lines)
+        Ok(Lines { file, length })
     }
 
     pub(super) fn length(&self) -> u64 {
@@ -287,8 +295,8 @@ impl Journal {
     /// # Errors
     /// When it cannot be read or written.
     pub fn open(path: &Path) -> io::Result<(Journal, Vec<Record>)> {
-        let records = read(path)?;
         let open = Lines::append(path)?;
+        let records = read(path)?;
         let kept = Mutex::new(open.length);
         Ok((Journal { path: path.to_owned(), open: Mutex::new(open), kept }, records))
     }
@@ -381,9 +389,17 @@ mod tests {
         assert_eq!(old, []);
         journal.write(&[new(1)]).unwrap();
         fs::File::options().append(true).open(&path).unwrap().write_all(b"{\"new\":{").unwrap();
+        let torn = fs::metadata(&path).unwrap().len();
         let (journal, old) = Journal::open(&path).unwrap();
         assert_eq!(old, [new(1)]);
+        assert!(fs::metadata(&path).unwrap().len() < torn, "that takes no room");
         journal.write(&[new(2)]).unwrap();
+        // Nobody was told that this one is written.
+        let mut line = vec![b' '; 10_000];
+        line.extend(serde_json::to_vec(&new(9)).unwrap());
+        fs::File::options().append(true).open(&path).unwrap().write_all(&line).unwrap();
+        let (_, old) = Journal::open(&path).unwrap();
+        assert_eq!(old, [new(1), new(2)]);
         // A disk that was full in the middle of a letter.
         fs::File::options().append(true).open(&path).unwrap().write_all(b"\xc3").unwrap();
         let (journal, old) = Journal::open(&path).unwrap();
