@@ -504,11 +504,7 @@ impl Job {
         if let Some(manager) = self.manager.upgrade() {
             manager.strobe.forget(self.id);
         }
-        if let Some(placed) = self.placed.get() {
-            placed.log.end_all();
-            placed.log.rest();
-            placed.waits.end();
-        }
+        self.end_placed();
         let status = self.status();
         if let Some(manager) = self.manager.upgrade() {
             // A full disk costs the memory of this job, nothing else.
@@ -527,6 +523,15 @@ impl Job {
             manager.leaves(self.id);
         }
         self.wait.set(serde_json::to_vec(&status).unwrap_or_default());
+    }
+
+    /// Nobody waits any more for output of a job that is done, or for ends of its ranks.
+    pub(super) fn end_placed(&self) {
+        if let Some(placed) = self.placed.get() {
+            placed.log.end_all();
+            placed.log.rest();
+            placed.waits.end();
+        }
     }
 
     /// Its files are needed no more.

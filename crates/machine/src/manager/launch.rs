@@ -77,10 +77,21 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         (spec.clone(), place(spec.ranks.unwrap_or(nodes.len()), nodes, spec.per_node.as_ref()))
     };
     let placed = named(&manager, job.attempt, &places)?;
+    let (attempt, ranks) = (job.attempt, placed.clone());
+    manager.record(&[Record::Placed { job: attempt, spec: Box::new(spec.clone()), ranks }])?;
+    take_places(job, &manager, &spec, (places, placed))?;
+    check_places(&manager, job)
+}
+
+/// The journal has where the ranks are.
+fn take_places(
+    job: &Arc<Job>,
+    manager: &Manager,
+    spec: &Spec,
+    (places, placed): (Vec<Place>, Vec<journal::Placed>),
+) -> Result<()> {
     let sessions: Vec<u32> = placed.iter().map(|rank| rank.session).collect();
     let instances = placed.iter().map(|rank| rank.instance).collect();
-    let record = Record::Placed { job: job.attempt, spec: Box::new(spec.clone()), ranks: placed };
-    manager.record(&[record])?;
     if job.placed.get().is_none() {
         let log = JobLog::open(&manager.log_of(job.id), places.len())?;
         if spec.requeue > 0 {
@@ -91,7 +102,12 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     }
     let mut state = job.state();
     if !state.progress.is_unplaced() {
+        let is_over = state.progress.phase() == Phase::Done && state.next.is_none();
         drop(state);
+        if is_over {
+            // Whoever ended it may have found nothing there to end.
+            job.end_placed();
+        }
         return Err(ended(job));
     }
     state.stamps.placed = Some(super::now());
@@ -99,9 +115,8 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
     state.followed = vec![3; places.len()];
     state.holds = vec![None; places.len()];
     state.claimed = vec![false; places.len()];
-    state.progress.placed(places, sessions, Bears::of(&spec, job.requeued.len()));
-    drop(state);
-    check_places(&manager, job)
+    state.progress.placed(places, sessions, Bears::of(spec, job.requeued.len()));
+    Ok(())
 }
 
 /// A node that died while ranks were placed there may have been lost to all jobs but this one.
@@ -681,4 +696,29 @@ pub(super) fn ask_pid(job: &Arc<Job>, rank: usize, hold: &super::hold::Hold) {
             job.state().progress.pid(rank, pid);
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manager::tests::manager;
+    use crate::scratch::Scratch;
+
+    /// They waited until another manager was started.
+    #[test]
+    fn nobody_waits_for_ranks_of_a_job_that_was_ended_while_it_was_placed() {
+        let scratch = Scratch::new("launch-placed");
+        let manager = manager(&scratch);
+        let job = manager.new_job(None).unwrap();
+        job.kill();
+        let node = || "n0".to_owned();
+        let places = vec![Place { node: node(), local: 0 }];
+        let placed = vec![journal::Placed { node: node(), local: 0, session: 1, instance: 1 }];
+        let spec = Spec::default();
+        assert!(take_places(&job, &manager, &spec, (places, placed)).is_err());
+        let placed = job.placed.get().unwrap();
+        assert!(placed.waits.of_rank(0).is_none());
+        assert_eq!(placed.log.has_ended(0), Some(true));
+        manager.memory.close();
+    }
 }

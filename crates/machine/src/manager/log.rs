@@ -249,6 +249,13 @@ impl JobLog {
         ended.into_iter().for_each(|(rank, output)| state.serve(rank, output));
     }
 
+    /// Whether all that a rank writes is here; none if its streams do not end before the job.
+    pub fn has_ended(&self, rank: usize) -> Option<bool> {
+        let state = self.locked();
+        let ended = || state.ranks.get(rank).is_some_and(|it| it.iter().all(|one| one.ended));
+        (!state.is_held).then(ended)
+    }
+
     /// Ends all streams.
     pub fn end_all(&self) {
         let ranks = {

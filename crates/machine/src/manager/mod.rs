@@ -276,6 +276,23 @@ impl Manager {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keeper::Directory;
+    use crate::scratch::Scratch;
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+
+    /// One before which there was another, and one node, which does not come back.
+    pub(super) fn manager(scratch: &Scratch) -> Arc<Manager> {
+        std::fs::set_permissions(&**scratch, PermissionsExt::from_mode(0o700)).unwrap();
+        let place = scratch.join("default");
+        std::fs::DirBuilder::new().mode(0o700).create(&place).unwrap();
+        for (name, text) in [("term", "1\n"), ("f1.sock", "")] {
+            std::fs::write(place.join(name), text).unwrap();
+        }
+        let directory = Directory::at(&place).unwrap();
+        let roster = Roster::of(&directory).unwrap();
+        let memory = Arc::new(Memory::lead(&directory, &roster).unwrap());
+        Manager::start(directory.path(), &roster, &memory, || ()).unwrap()
+    }
 
     #[test]
     fn a_long_job_that_has_just_ended_is_remembered_though_its_number_is_the_lowest() {

@@ -465,27 +465,14 @@ impl Manager {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keeper::Directory;
-    use crate::memory::Memory;
-    use crate::roster::Roster;
+    use crate::manager::tests::manager;
     use crate::scratch::Scratch;
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 
     /// The manager sees that a node is gone before the schedule does.
     #[test]
     fn a_job_whose_node_has_died_before_it_was_placed_there_waits_again() {
         let scratch = Scratch::new("queue-died");
-        std::fs::set_permissions(&*scratch, PermissionsExt::from_mode(0o700)).unwrap();
-        let place = scratch.join("default");
-        std::fs::DirBuilder::new().mode(0o700).create(&place).unwrap();
-        // There was a manager before, and one node, which does not come back.
-        for (name, text) in [("term", "1\n"), ("f1.sock", "")] {
-            std::fs::write(place.join(name), text).unwrap();
-        }
-        let directory = Directory::at(&place).unwrap();
-        let roster = Roster::of(&directory).unwrap();
-        let memory = Arc::new(Memory::lead(&directory, &roster).unwrap());
-        let manager = Manager::start(directory.path(), &roster, &memory, || ()).unwrap();
+        let manager = manager(&scratch);
         for was_pending in [false, true] {
             let job = manager.new_job(None).unwrap();
             let spec = Spec { argv: vec!["true".to_owned()], ranks: Some(1), ..Spec::default() };
@@ -499,7 +486,7 @@ mod tests {
             job.kill();
             assert!(job.is_done());
         }
-        memory.close();
+        manager.memory.close();
     }
 
     #[test]
