@@ -107,8 +107,12 @@ fn unread(
     error: Error,
     again: impl FnOnce(&Arc<Job>) + Send + 'static,
 ) {
-    // Of a node that is gone nothing comes any more, nor of a session that is being wiped.
-    let is_over = client.ended().is_some() || job.state().progress.is_closed(rank);
+    if client.ended().is_some() {
+        // Whoever watches the connection has the rank lost, or what it wrote last.
+        return;
+    }
+    // Of a session that is being wiped nothing comes any more.
+    let is_over = job.state().progress.is_closed(rank);
     if !is_over && error.errno == Errno::AGAIN {
         job.later(PAUSE, again);
         return;

@@ -678,8 +678,21 @@ impl Job {
         if rank >= state.progress.ranks().len() || state.progress.phase() == Phase::Done {
             return;
         }
-        let actions = state.progress.rank_lost(rank, why);
+        let actions = match self.has_all_of(&state, rank) {
+            true => state.progress.rank_lost(rank, why),
+            false => state.progress.output_lost(rank, why),
+        };
         self.act(state, actions);
+        if let Some(placed) = self.placed.get() {
+            placed.log.end(Output::BOTH.map(|output| (rank, output)));
+        }
+    }
+
+    /// Whether all that a rank has written is here, if its program has ended. Where the log does
+    /// not tell, nor this manager knows, it is taken to be.
+    fn has_all_of(&self, state: &State, rank: usize) -> bool {
+        let told = self.placed.get().and_then(|placed| placed.log.has_ended(rank));
+        told.unwrap_or_else(|| state.is_restored || state.followed.get(rank) == Some(&0))
     }
 
     /// The connection to a node is gone, and all ranks that were reached over it.

@@ -384,6 +384,21 @@ impl Progress {
         if matches!(one.state, RankPhase::Done | RankPhase::Lost) {
             return self.rank_closed(rank);
         }
+        self.loses(rank, reason)
+    }
+
+    /// A rank is gone with its node, of whose output not all was read. If its program has ended,
+    /// well or not, that is a loss, too.
+    pub fn output_lost(&mut self, rank: usize, reason: &str) -> Vec<Action> {
+        let has_ended = self.ranks[rank].state == RankPhase::Done && !self.closed[rank];
+        if !has_ended || matches!(self.phase, Phase::Ending | Phase::Done) {
+            return self.rank_lost(rank, reason);
+        }
+        self.loses(rank, &format!("{reason}, with the last of what it had written"))
+    }
+
+    fn loses(&mut self, rank: usize, reason: &str) -> Vec<Action> {
+        let one = &mut self.ranks[rank];
         one.state = RankPhase::Lost;
         one.why = Some(reason.to_owned());
         let why = format!("rank {rank} on {} was lost: {reason}", one.node);

@@ -140,6 +140,36 @@ fn a_lost_rank_ends_the_job_and_is_closed_at_once() {
     assert_eq!(job.verdict().unwrap().0, End::Lost);
 }
 
+/// Its job was done, and what it had written was not all there.
+#[test]
+fn a_rank_that_has_ended_is_lost_with_the_node_that_has_the_last_of_its_output() {
+    let mut job = running(1, false);
+    assert_eq!(job.rank_exited(0, 0), [Action::EndRank(0)]);
+    assert_eq!(job.output_lost(0, "n0 died"), [ASK[0], ASK[1], Action::Finish]);
+    let (end, exit, why) = job.verdict().unwrap();
+    assert_eq!((end, exit), (End::Lost, 125));
+    let told = "rank 0 on n0 was lost: n0 died, with the last of what it had written";
+    assert_eq!(why.unwrap(), told);
+    let mut job = begun_again(1);
+    job.rank_exited(0, 0);
+    job.output_lost(0, "n0 died");
+    assert_eq!(job.cleared().unwrap(), told);
+    // What a job has written that is being ended does not matter, nor of one that is closed.
+    let mut job = running(2, false);
+    job.rank_exited(1, 0);
+    job.rank_closed(1);
+    assert_eq!(job.output_lost(1, "n0 died"), []);
+    job.rank_exited(0, 3 << 8);
+    assert_eq!(job.output_lost(0, "n0 died"), [Action::Finish]);
+    assert_eq!(job.verdict().unwrap().1, 3);
+    let mut job = bearing(2, Bears { losses: true, ..Bears::default() });
+    job.rank_exited(0, 0);
+    assert_eq!(job.output_lost(0, "n0 died"), []);
+    job.rank_exited(1, 0);
+    job.rank_closed(1);
+    assert_eq!(job.verdict().unwrap().2.unwrap(), "rank 0 was lost; the others went on");
+}
+
 #[test]
 fn a_job_that_tolerates_losses_goes_on_while_it_has_a_rank() {
     let mut job = bearing(3, Bears { losses: true, ..Bears::default() });
