@@ -2,7 +2,7 @@
 //! No thread waits: each answer, on the client's thread, is acted on and followed by the next
 //! request.
 
-use super::hold::{self, Hold};
+use super::hold::{self, Hold, PAUSE};
 use super::job::Job;
 use super::journal::Record;
 use super::nodes::Link;
@@ -11,16 +11,12 @@ use crate::usage::Usage;
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, Error, Result};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Most that is asked for at once.
 const CHUNK: u32 = 64 * 1024;
 
 /// More than what a rank has used takes: ten numbers.
 const USAGE_MAX: u32 = 512;
-
-/// How long a node that takes no more requests is left alone.
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// What files are opened for: reading.
 const READ: u32 = 0;

@@ -1,10 +1,12 @@
 //! Sessions of ranks, as far as the manager has hold of them: by their files, as anybody would.
 
+use super::job::Job;
 use super::nodes::Link;
 use muster_ninep::client::Fid;
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::tree::OpenFlags;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A rank's session, as far as the manager has hold of it.
 #[derive(Clone)]
@@ -16,6 +18,22 @@ pub(super) struct Hold {
     pub(super) ctl: Fid,
     /// The session's `stdin`, open for writing, for ranks that read.
     pub(super) stdin: Option<Fid>,
+}
+
+/// How long a node that takes no more requests is left alone.
+pub(super) const PAUSE: Duration = Duration::from_millis(10);
+
+impl Hold {
+    /// Sends a command to the rank's session. If it does not arrive the session is gone, and
+    /// whoever follows it is told so.
+    pub(super) fn command(&self, job: &Arc<Job>, line: &str) {
+        let (own, job, again) = (self.clone(), job.clone(), line.to_owned());
+        self.ctl.write_then(0, line.as_bytes(), move |answer| {
+            if answer.is_err_and(|error| error.errno == Errno::AGAIN) {
+                job.later(PAUSE, move |job| own.command(job, &again));
+            }
+        });
+    }
 }
 
 /// Takes hold of a session, without waiting; `reads` says whether its input is wanted too.

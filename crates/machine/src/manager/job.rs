@@ -353,12 +353,13 @@ impl Job {
         for action in actions {
             match action {
                 Action::Signal(signal) => {
-                    holds.iter().for_each(|(_, hold)| command(hold, &format!("signal {signal}\n")));
+                    let line = format!("signal {signal}\n");
+                    holds.iter().for_each(|(_, hold)| hold.command(self, &line));
                     let ranks = ranks.clone();
                     self.order(&nodes, Order::Signal { job: self.attempt, ranks, signal });
                 }
                 Action::EndAll => {
-                    holds.iter().for_each(|(_, hold)| command(hold, "end\n"));
+                    holds.iter().for_each(|(_, hold)| hold.command(self, "end\n"));
                     self.order(&nodes, Order::End { job: self.attempt });
                     self.later(DRAIN, |job| job.give_up_on(|state| state.progress.drain_over()));
                 }
@@ -396,7 +397,7 @@ impl Job {
     /// Kills what a rank's program has left behind; its output ends then.
     fn end_rank(self: &Arc<Job>, rank: usize, holds: &[(usize, Hold)]) {
         match holds.iter().find(|(other, _)| *other == rank) {
-            Some((_, hold)) => command(hold, "end\n"),
+            Some((_, hold)) => hold.command(self, "end\n"),
             // Its node has done so.
             None => return,
         }
@@ -771,12 +772,6 @@ fn alone(state: &State) -> (Vec<usize>, Nodes) {
     let alone = alone.filter_map(|(at, (rank, _))| Some((at, id_of(&rank.node)?)));
     let (ranks, nodes): (Vec<usize>, Vec<NodeId>) = alone.unzip();
     (ranks, nodes.into_iter().collect())
-}
-
-/// Sends a command to a rank's session. If it does not arrive the session is gone, and whoever
-/// follows it is told so.
-fn command(hold: &Hold, line: &str) {
-    hold.ctl.write_then(0, line.as_bytes(), |_| ());
 }
 
 #[cfg(test)]

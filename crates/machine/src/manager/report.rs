@@ -182,10 +182,13 @@ impl Job {
                 job.changed.notify_all();
                 follow::rank(&job, rank, &link, session);
                 if ending {
-                    hold.ctl.write_then(0, b"end\n", |_| ());
+                    hold.command(&job, "end\n");
                 }
             }
             Err(_) if link.client.ended().is_some() => {}
+            Err(error) if error.errno == Errno::AGAIN => {
+                job.later(hold::PAUSE, move |job| job.begin_to_follow(rank, pid));
+            }
             Err(error) => job.rank_lost(rank, &error.to_string()),
         });
     }

@@ -386,8 +386,12 @@ impl Job {
                 Ok(hold) => job.follow_again(rank, session, hold),
                 // Whoever watches the connection says why it is gone.
                 Err(_) if over.client.ended().is_some() => {}
-                // Its node may be about to make it. It has as long as nodes have to come back.
-                Err(error) if error.errno == Errno::NOENT && job.may_come_back() => {
+                // Its node takes no more requests for now, or may be about to make it: for that it
+                // has as long as nodes have to come back.
+                Err(error)
+                    if error.errno == Errno::AGAIN
+                        || error.errno == Errno::NOENT && job.may_come_back() =>
+                {
                     job.state().unclaim(rank);
                     job.later(RETRY, move |job| job.node_joined(&over));
                 }
@@ -415,8 +419,7 @@ impl Job {
         launch::ask_pid(self, rank, &hold);
         if ending {
             // One that may not have run its program would not tell an end.
-            let order: &[u8] = if started { b"end\n" } else { b"wipe\n" };
-            hold.ctl.write_then(0, order, |_| ());
+            hold.command(self, if started { "end\n" } else { "wipe\n" });
         }
     }
 
