@@ -68,6 +68,8 @@ pub(super) struct State {
     pub(super) kept: Option<Kept>,
     /// Files on their way to the ranks.
     pub(super) sending: Option<Pieces>,
+    /// Files have begun to come.
+    pub(super) files_begun: bool,
     /// The files have arrived whole.
     pub(super) files_end: bool,
     /// By rank: bytes of its input that will be written once more and that it has already.
@@ -200,6 +202,7 @@ impl State {
             allotted: None,
             kept: None,
             sending: None,
+            files_begun: false,
             files_end: false,
             launching: false,
             next: None,

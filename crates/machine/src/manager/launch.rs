@@ -228,8 +228,12 @@ impl Incoming {
 
     /// Checks the next piece and passes it on.
     pub(super) fn push(&mut self, job: &Arc<Job>, bytes: &[u8]) -> Result<()> {
-        if job.state().launching {
-            return fail(Errno::BUSY, "the job is started: it takes no more files");
+        {
+            let mut state = job.state();
+            if state.launching {
+                return fail(Errno::BUSY, "the job is started: it takes no more files");
+            }
+            state.files_begun = true;
         }
         if !std::mem::replace(&mut self.has_begun, true) {
             self.begin(job).map_err(|failed| start_failed(job, failed))?;
@@ -432,7 +436,8 @@ pub(super) fn start(job: &Arc<Job>) -> Result<()> {
             return Err(ended_by(&state));
         }
         let is_lacking = state.kept.as_ref().is_some_and(|kept| !kept.wanted().is_empty());
-        if state.kept.is_some() && !state.files_end {
+        // Also where the first of them are being taken now: it has its nodes from there.
+        if state.files_begun && !state.files_end {
             drop(state);
             return Err(start_failed(job, (None, invalid(CUT_OFF))));
         }
@@ -703,6 +708,18 @@ mod tests {
     use super::*;
     use crate::manager::tests::manager;
     use crate::scratch::Scratch;
+
+    /// It ran without them, on nodes of its own.
+    #[test]
+    fn a_job_does_not_start_while_its_files_come() {
+        let scratch = Scratch::new("launch-files");
+        let manager = manager(&scratch);
+        let job = manager.new_job(None).unwrap();
+        job.state().files_begun = true;
+        assert!(start(&job).unwrap_err().text.contains(CUT_OFF));
+        assert!(job.is_done() && job.state().allotted.is_none());
+        manager.memory.close();
+    }
 
     /// They waited until another manager was started.
     #[test]
