@@ -357,10 +357,11 @@ impl Manager {
         self.reschedule(|schedule| schedule.set_up(node, self.nodes.is_up(name)));
     }
 
-    /// Another scheduler chooses from now on.
+    /// Another scheduler chooses from now on. Here and below, what is set counts when the schedule
+    /// is changed: somebody else may have set it anew by then, and changed it before.
     pub(super) fn schedule_by(self: &Arc<Manager>, line: &str) -> Result<()> {
         let config = self.set_scheduler(line)?;
-        self.reschedule(|schedule| schedule.set_config(config));
+        self.reschedule(|schedule| schedule.set_config(self.settings.get().config()));
         self.event(json!({"event": "scheduler", "scheduler": config.to_string()}));
         Ok(())
     }
@@ -368,8 +369,9 @@ impl Manager {
     /// A partition is made, changed or deleted.
     pub(super) fn partition(self: &Arc<Manager>, line: &str) -> Result<()> {
         self.set_partition(line)?;
-        let partitions = self.settings.get().partitions.clone();
-        self.reschedule(|schedule| schedule.set_partitions(partitions));
+        self.reschedule(|schedule| {
+            schedule.set_partitions(self.settings.get().partitions.clone());
+        });
         Ok(())
     }
 
@@ -378,8 +380,9 @@ impl Manager {
         let names = self.expand(set)?;
         self.note_drained(&names, why)?;
         self.reschedule(|schedule| {
-            for node in names.iter().filter_map(|name| number_of(name)) {
-                schedule.set_drained(node, why.is_some());
+            let drained = &self.settings.get().drained;
+            for (name, node) in names.iter().filter_map(|name| Some((name, number_of(name)?))) {
+                schedule.set_drained(node, drained.contains_key(name));
             }
         });
         Ok(())
@@ -389,9 +392,7 @@ impl Manager {
     pub(super) fn restore_settings(&self) {
         let values = self.settings.get().clone();
         let mut queue = self.queue.state();
-        // What is set was checked when it was; a line of another version is the default.
-        let config = Config::parse(&values.scheduler).unwrap_or_default();
-        queue.schedule.set_config(config);
+        queue.schedule.set_config(values.config());
         queue.schedule.set_partitions(values.partitions);
         // Those that are yet to come back.
         for node in self.nodes.names().iter().filter_map(|name| number_of(name)) {
@@ -486,6 +487,25 @@ mod tests {
             job.kill();
             assert!(job.is_done());
         }
+        manager.memory.close();
+    }
+
+    /// They stayed different until another manager was started.
+    #[test]
+    fn the_schedule_is_as_it_was_set_last() {
+        let scratch = Scratch::new("queue-set");
+        let manager = manager(&scratch);
+        let queue = manager.queue.state();
+        let (first, to) = (manager.clone(), Config::Easy.to_string());
+        let first = std::thread::spawn(move || first.schedule_by("fcfs"));
+        while manager.settings.get().scheduler != "fcfs" {
+            std::thread::yield_now();
+        }
+        // Another one, which has the queue before the first.
+        manager.set_scheduler(&to).unwrap();
+        drop(queue);
+        first.join().unwrap().unwrap();
+        assert_eq!(manager.queue.scheduler(), to);
         manager.memory.close();
     }
 

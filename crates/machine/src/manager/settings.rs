@@ -30,6 +30,13 @@ pub(super) struct Values {
     pub(super) views: BTreeMap<String, View>,
 }
 
+impl Values {
+    /// Who chooses. What is set was checked when it was; a line of another version is the default.
+    pub(super) fn config(&self) -> Config {
+        Config::parse(&self.scheduler).unwrap_or_default()
+    }
+}
+
 /// The values and their file.
 pub(super) struct Settings {
     path: PathBuf,
