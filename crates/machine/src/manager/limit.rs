@@ -8,9 +8,10 @@ use std::time::Duration;
 
 impl Job {
     /// Ends the job when its time is over; it started so long after the machine was booted. What
-    /// the wall clock is set to meanwhile does not count.
+    /// the wall clock is set to meanwhile does not count. The schedule counts it so from now on.
     pub(super) fn limit(self: &Arc<Job>, limit: Option<u64>, started: f64) {
-        let Some(limit) = limit else { return };
+        let (Some(limit), Some(manager)) = (limit, self.manager.upgrade()) else { return };
+        manager.counts_from(self.id, started);
         let left = limit as f64 / 1000.0 - (super::uptime() - started);
         let key = self.later(Duration::from_secs_f64(left.max(0.0)), move |job| {
             let why = format!("its time limit of {} s has passed", limit as f64 / 1000.0);

@@ -83,6 +83,19 @@ impl Queue {
     }
 }
 
+impl State {
+    /// What time it is. If the clock was set, jobs that run are moved with it.
+    fn now(&mut self) -> Moment {
+        let now = moment();
+        let up = Duration::try_from_secs_f64(super::uptime()).unwrap_or_default();
+        let booted = now.saturating_sub(up);
+        if let Some(before) = self.booted.replace(booted) {
+            self.schedule.clock_set(before, booted);
+        }
+        now
+    }
+}
+
 /// How long to wait for a moment.
 fn wait_for(at: Moment, now: Moment) -> Duration {
     at.saturating_sub(now).min(LOOK_AGAIN)
@@ -305,12 +318,7 @@ impl Manager {
     /// Lets the schedule choose. The jobs chosen have their nodes then; the caller launches them
     /// once it has let the queue go.
     fn step(self: &Arc<Manager>, queue: &mut State) -> Vec<Arc<Job>> {
-        let now = moment();
-        let up = Duration::try_from_secs_f64(super::uptime()).unwrap_or_default();
-        let booted = now.saturating_sub(up);
-        if let Some(before) = queue.booted.replace(booted) {
-            queue.schedule.clock_set(before, booted);
-        }
+        let now = queue.now();
         let mut jobs = Vec::new();
         for start in queue.schedule.step(now) {
             let Some(job) = self.job(start.job) else { continue };
@@ -416,6 +424,14 @@ impl Manager {
         let ask = ask_of(job.id, spec, nodes.len());
         let since = Duration::try_from_secs_f64(since).unwrap_or_default();
         self.queue.state().schedule.runs(ask, nodes, since);
+    }
+
+    /// The time of a job counts from so long after the machine was booted.
+    pub(super) fn counts_from(&self, job: u32, up: f64) {
+        let ago = Duration::try_from_secs_f64(super::uptime() - up).unwrap_or_default();
+        let mut queue = self.queue.state();
+        let now = queue.now();
+        queue.schedule.counts_from(job, now.saturating_sub(ago));
     }
 
     /// What a job asks for that has asked before. One that no longer can has failed.

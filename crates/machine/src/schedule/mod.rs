@@ -109,6 +109,7 @@ struct Condition {
 pub struct Running {
     ask: Ask,
     nodes: Vec<u32>,
+    /// From when its time counts; until its programs run, when it was given its nodes.
     since: Moment,
 }
 
@@ -260,6 +261,13 @@ impl Schedule {
         for job in self.cluster.running.values_mut().chain(self.steps.running_mut()) {
             job.since = (job.since + to).saturating_sub(from);
         }
+    }
+
+    /// The time of a job that has its nodes counts from then: it has begun only now, say.
+    pub fn counts_from(&mut self, job: u32, since: Moment) {
+        let own = self.cluster.running.get_mut(&job);
+        let step = self.steps.running_mut().find(|step| step.ask.job == job);
+        own.or(step).into_iter().for_each(|running| running.since = since);
     }
 
     /// A job waits or runs no more.

@@ -429,6 +429,22 @@ fn jobs_end_as_they_would_have_though_the_clock_is_set() {
     }
 }
 
+/// Its files took a while, and who passed the first that waits was counted from before that.
+#[test]
+fn a_job_ends_by_when_its_programs_have_begun() {
+    let mut schedule = Schedule::default();
+    (0..2).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::Easy);
+    let seconds = Duration::from_secs;
+    let ask = |job, nodes, time| Ask { job, nodes, time: Some(seconds(time)), ..Ask::default() };
+    [ask(1, 1, 10), ask(2, 2, 10), ask(3, 1, 11)].into_iter().for_each(|one| schedule.submit(one));
+    assert_eq!(schedule.step(seconds(1000)), [Start { job: 1, nodes: vec![0] }]);
+    schedule.counts_from(1, seconds(1001));
+    assert_eq!(schedule.step(seconds(1001)), []);
+    schedule.counts_from(1, seconds(1002));
+    assert_eq!(schedule.step(seconds(1001)), [Start { job: 3, nodes: vec![1] }]);
+}
+
 #[test]
 fn who_waits_is_told_why_and_for_whom() {
     let plans = at_once(&[(4, 10, true), (6, 5, true), (3, 1, false), (7, 1, true)]);
