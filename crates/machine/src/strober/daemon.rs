@@ -4,7 +4,7 @@ use super::hands::Hands;
 use super::place::Place;
 use super::turns::Turns;
 use super::{Status, Table, Told, kept, socket, sys};
-use crate::descriptors::{ACCEPT_AGAIN, is_to_wait};
+use crate::descriptors::{ACCEPT_AGAIN, is_to_wait, take_all};
 use crate::keeper::{Directory, Presence};
 use muster_base::limits::LETTER_MAX;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -25,6 +25,8 @@ const ASKERS_MAX: usize = 64;
 /// # Errors
 /// When the directory or its socket cannot be used.
 pub fn run(directory: &Path) -> io::Result<()> {
+    // It has one open for each job of the cluster; with fewer some are never stopped.
+    let _ = take_all();
     let directory = Directory::at(directory).map_err(io::Error::other)?;
     let presence = Presence::enter(&directory).map_err(io::Error::other)?;
     let mut strober = Strober::start(&directory)?;

@@ -4,15 +4,42 @@ use super::place::Place;
 use crate::slots::Slots;
 use muster_base::limits::SLOTS_MAX;
 use rustix::process::Signal;
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::thread;
+use std::time::Duration;
 
 /// What can be stopped.
 pub(super) struct Hands {
     place: Place,
-    jobs: Vec<Held>,
+    /// By number.
+    jobs: BTreeMap<u32, Held>,
     failed: usize,
+}
+
+/// Who is real-time is killed if he does not sleep for long ([`super::sys::SPIN`]), and a table has
+/// the jobs of the whole cluster. To make the group of one takes a hundred microseconds.
+#[derive(Default)]
+struct Breath {
+    done: usize,
+}
+
+impl Breath {
+    /// Jobs between two breaths.
+    const JOBS: usize = 32;
+
+    /// How long one is.
+    const TIME: Duration = Duration::from_micros(50);
+
+    /// Something was done to a job that takes the kernel time.
+    fn done(&mut self) {
+        self.done += 1;
+        if self.done.is_multiple_of(Self::JOBS) {
+            thread::sleep(Self::TIME);
+        }
+    }
 }
 
 /// One job of the table.
@@ -29,10 +56,21 @@ struct Held {
 const _: () = assert!(SLOTS_MAX <= u64::BITS as usize, "a slot is a bit");
 
 impl Hands {
-    /// None is stopped, whatever somebody before has done.
+    /// None is stopped, whatever somebody before has done. What that one has kept goes with the
+    /// first table that does not name it.
     pub(super) fn new(place: Place) -> Hands {
-        place.thaw();
-        Hands { place, jobs: Vec::new(), failed: 0 }
+        let jobs = place.jobs().into_iter().map(|job| (job, Held::new(job))).collect();
+        let hands = Hands { place, jobs, failed: 0 };
+        hands.thaw();
+        hands
+    }
+
+    fn thaw(&self) {
+        let mut breath = Breath::default();
+        for job in self.place.jobs() {
+            self.place.let_run(job);
+            breath.done();
+        }
     }
 
     /// Where it stops them.
@@ -58,21 +96,20 @@ impl Hands {
         let mut before = std::mem::take(&mut self.jobs);
         for (slot, jobs) in slots.slots.iter().enumerate().take(SLOTS_MAX) {
             for job in jobs {
-                let known = self.jobs.iter_mut().find(|held| held.job == *job);
-                match known {
-                    Some(held) => held.slots |= 1 << slot,
-                    None => {
-                        let at = before.iter().position(|held| held.job == *job);
-                        let held = at.map(|at| before.swap_remove(at));
-                        let held = held.unwrap_or_else(|| Held::new(*job));
-                        self.jobs.push(Held { slots: 1 << slot, ..held });
-                    }
-                }
+                let held = self.jobs.entry(*job).or_insert_with(|| {
+                    let held = before.remove(job).unwrap_or_else(|| Held::new(*job));
+                    Held { slots: 0, ..held }
+                });
+                held.slots |= 1 << slot;
             }
         }
-        for mut held in before {
-            held.set(&self.place, false);
+        let mut breath = Breath::default();
+        for mut held in before.into_values() {
+            if !held.is(&self.place, false) {
+                held.set(&self.place, false);
+            }
             self.place.release(held.job);
+            breath.done();
         }
     }
 
@@ -86,11 +123,14 @@ impl Hands {
     /// all run.
     pub(super) fn let_run(&mut self, slots: u64) {
         self.failed = 0;
+        let mut breath = Breath::default();
         for is_stopped in [false, true] {
-            for held in &mut self.jobs {
-                if (held.slots & slots == 0) == is_stopped {
-                    self.failed += usize::from(!held.set(&self.place, is_stopped));
+            for held in self.jobs.values_mut() {
+                if (held.slots & slots == 0) != is_stopped || held.is(&self.place, is_stopped) {
+                    continue;
                 }
+                self.failed += usize::from(!held.set(&self.place, is_stopped));
+                breath.done();
             }
         }
     }
@@ -98,7 +138,7 @@ impl Hands {
     /// Lets everything go.
     pub(super) fn let_go(&mut self) {
         self.take(&Slots::default());
-        self.place.thaw();
+        self.thaw();
     }
 }
 
@@ -107,17 +147,24 @@ impl Held {
         Held { job, slots: 0, is_stopped: None, freezer: None }
     }
 
+    /// Whether it needs not be told.
+    fn is(&self, place: &Place, is_stopped: bool) -> bool {
+        match place {
+            Place::Groups(_) => self.is_stopped == Some(is_stopped),
+            // Each time: there may be new ranks, and others may have sent signals.
+            Place::Lists(_) => false,
+        }
+    }
+
     /// Stops the job, or lets it go on; false if that cannot be done.
     fn set(&mut self, place: &Place, is_stopped: bool) -> bool {
         match place {
             Place::Groups(_) => {
-                let is_so = self.is_stopped == Some(is_stopped);
-                let done = is_so || self.freeze(place, is_stopped).is_ok();
+                let done = self.freeze(place, is_stopped).is_ok();
                 self.is_stopped = done.then_some(is_stopped);
                 done
             }
             Place::Lists(_) => {
-                // Each time: there may be new ranks, and others may have sent signals.
                 place.signal(self.job, if is_stopped { Signal::STOP } else { Signal::CONT });
                 true
             }
@@ -137,5 +184,62 @@ impl Held {
         freezer.write_at(text, 0)?;
         self.freezer = Some(freezer);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use std::fs;
+
+    /// How often this thread has slept.
+    fn sleeps() -> usize {
+        let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+        let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        count.unwrap().trim().parse().unwrap()
+    }
+
+    /// Who is real-time is killed if he does not sleep for long: a table of some hundred jobs ended
+    /// the strober, and each that was started after it.
+    #[test]
+    fn a_table_of_many_jobs_is_taken_begun_and_dropped_with_breaths_in_between() {
+        const JOBS: u32 = 1000;
+        let scratch = Scratch::new("hands-many");
+        let place = Place::Groups(scratch.to_path_buf());
+        // What the kernel makes with a group.
+        for job in 1..=JOBS {
+            fs::create_dir(place.job(job)).unwrap();
+            fs::write(place.job(job).join("cgroup.freeze"), "1").unwrap();
+        }
+        let is_frozen = |job| fs::read(place.job(job).join("cgroup.freeze")).unwrap() == b"1";
+        let slept = |work: &mut dyn FnMut()| {
+            let before = sleeps();
+            work();
+            assert!(sleeps() - before >= JOBS as usize / Breath::JOBS);
+        };
+        let mut hands = None;
+        slept(&mut || hands = Some(Hands::new(place.clone())));
+        let mut hands = hands.unwrap();
+        assert!(!(1..=JOBS).any(is_frozen));
+        let slots = vec![vec![1], (2..=JOBS).collect()];
+        hands.take(&Slots { slice: Duration::from_millis(10), slots });
+        slept(&mut || hands.turn(0));
+        assert_eq!((hands.failed(), (1..=JOBS).filter(|job| is_frozen(*job)).count()), (0, 999));
+        slept(&mut || hands.turn(1));
+        assert_eq!((1..=JOBS).filter(|job| is_frozen(*job)).collect::<Vec<_>>(), [1]);
+        slept(&mut || hands.take(&Slots::default()));
+        assert!(!(1..=JOBS).any(is_frozen));
+    }
+
+    #[test]
+    fn what_a_strober_before_has_kept_goes_with_the_first_table_that_does_not_name_it() {
+        let scratch = Scratch::new("hands-kept");
+        let place = Place::Groups(scratch.to_path_buf());
+        place.keep(7).unwrap();
+        place.keep(8).unwrap();
+        let mut hands = Hands::new(place.clone());
+        hands.take(&Slots { slice: Duration::from_millis(10), slots: vec![vec![8]] });
+        assert_eq!(place.jobs(), [8]);
     }
 }

@@ -131,11 +131,16 @@ impl Place {
     /// Lets all jobs run.
     pub fn thaw(&self) {
         for job in self.jobs() {
-            match self {
-                // It may have ended.
-                Place::Groups(_) => drop(Cgroup::at(self.job(job)).thaw()),
-                Place::Lists(_) => self.signal(job, Signal::CONT),
-            }
+            self.let_run(job);
+        }
+    }
+
+    /// Lets a job run.
+    pub(super) fn let_run(&self, job: u32) {
+        match self {
+            // It may have ended.
+            Place::Groups(_) => drop(Cgroup::at(self.job(job)).thaw()),
+            Place::Lists(_) => self.signal(job, Signal::CONT),
         }
     }
 

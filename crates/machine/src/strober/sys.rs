@@ -5,8 +5,8 @@ use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io;
 
 /// How long a real-time process of ours may run without sleeping, in microseconds: it is sent
-/// SIGXCPU, which ends it, and SIGKILL after as long again. A strobe takes some tens of them, a new
-/// table of many jobs a few thousand.
+/// SIGXCPU, which ends it, and SIGKILL after as long again. A strobe takes some tens of them; who
+/// has to do something with many jobs sleeps in between ([`super::hands`]).
 pub(super) const SPIN: u64 = 10_000;
 
 /// Makes the calling thread SCHED_FIFO, in the lowest place: everything else is below it anyway.
