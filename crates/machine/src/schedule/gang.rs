@@ -9,7 +9,9 @@
 //!
 //! *Buddy* placement keeps to aligned blocks of 2^k nodes (Feitelson 1996), so that jobs of similar
 //! sizes lie above each other, and what ends leaves room that others can move into. *First fit*
-//! takes the first nodes that are free.
+//! takes the first nodes that are free. Where no slot has a block it chooses also for buddies: who
+//! waits for a block though enough nodes are free would have all behind him wait, too, perhaps for
+//! ever.
 
 use super::{Cluster, Scheduler, Start};
 use crate::slots::Slots;
@@ -84,10 +86,34 @@ impl Gang {
         self.rows.retain(|row| !row.is_empty());
     }
 
+    /// Finds a slot in which `count` of the nodes `all` are free and not `wanted`, and
+    /// chooses these.
+    fn place(
+        &self,
+        all: &[u32],
+        wanted: &BTreeSet<u32>,
+        count: usize,
+    ) -> Option<(usize, Vec<u32>)> {
+        let ways: &[Placement] = match self.placement {
+            Placement::Buddy => &[Placement::Buddy, Placement::First],
+            Placement::First => &[Placement::First],
+        };
+        ways.iter().find_map(|way| {
+            (0..self.level).find_map(|slot| {
+                let row = self.rows.get(slot);
+                let row = row.into_iter().flat_map(|row| row.values().flatten().copied());
+                let taken: BTreeSet<u32> = row.chain(wanted.iter().copied()).collect();
+                Some((slot, way.fit(all, &taken, count)?))
+            })
+        })
+    }
+}
+
+impl Placement {
     /// Chooses `count` of the nodes `all` that are not `taken`.
-    fn fit(&self, all: &[u32], taken: &BTreeSet<u32>, count: usize) -> Option<Vec<u32>> {
+    fn fit(self, all: &[u32], taken: &BTreeSet<u32>, count: usize) -> Option<Vec<u32>> {
         let is_free = |node: &&u32| !taken.contains(node);
-        match self.placement {
+        match self {
             Placement::First => {
                 let nodes: Vec<u32> = all.iter().filter(is_free).take(count).copied().collect();
                 (nodes.len() == count).then_some(nodes)
@@ -115,13 +141,7 @@ impl Scheduler for Gang {
             if candidates.len() < need {
                 continue;
             }
-            let found = (0..self.level).find_map(|slot| {
-                let row = self.rows.get(slot);
-                let row = row.into_iter().flat_map(|row| row.values().flatten().copied());
-                let taken: BTreeSet<u32> = row.chain(wanted.iter().copied()).collect();
-                Some((slot, self.fit(&candidates, &taken, need)?))
-            });
-            let Some((slot, nodes)) = found else {
+            let Some((slot, nodes)) = self.place(&candidates, &wanted, need) else {
                 wanted.extend(candidates);
                 continue;
             };

@@ -667,6 +667,22 @@ fn buddies_lie_above_each_other_and_who_fits_nowhere_waits() {
     assert_eq!(schedule.slots().slots, [vec![0, 1, 3], vec![4]]);
 }
 
+/// A service on one node of the only block kept a job of as many as were free waiting for ever, and
+/// all behind it.
+#[test]
+fn buddies_take_what_is_free_where_no_slot_has_a_block() {
+    let nodes = |schedule: &Schedule, job| schedule.cluster.running[&job].nodes.clone();
+    let mut schedule = matrix("gang slots=1 placement=buddy", &[1, 4]);
+    assert_eq!((nodes(&schedule, 0), schedule.is_pending(1)), (vec![0], false));
+    assert_eq!(nodes(&schedule, 1), [1, 2, 3, 4]);
+    schedule.submit(Ask { job: 2, nodes: 1, ..Ask::default() });
+    schedule.step(Duration::ZERO);
+    assert_eq!(nodes(&schedule, 2), [5]);
+    // Rather a block of another slot than what there is in this one.
+    let schedule = matrix("gang slots=2 placement=buddy", &[1, 4]);
+    assert_eq!(nodes(&schedule, 1), [0, 1, 2, 3]);
+}
+
 #[test]
 fn slots_that_are_more_than_there_may_be_get_no_new_jobs() {
     let mut schedule = Schedule::default();
