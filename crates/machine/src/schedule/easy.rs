@@ -8,7 +8,9 @@
 //! another such job: each would put it off, one after the other.
 //!
 //! First is who waits before all others that could have one of its nodes, so jobs of partitions
-//! that share no node each have a first one, and who passes delays none of these. One that only
+//! that share no node each have a first one, and who passes delays none of these. Who comes behind
+//! a first one has a reservation, too, of nodes that this could not have, if these are enough: else
+//! a job that waits for one certain node would leave all others to whoever passes. One that only
 //! reserved times keep from starting is among the first if these are over within a day: else who
 //! comes behind it would take its nodes just before they are.
 
@@ -22,7 +24,7 @@ const AHEAD: Duration = Duration::from_secs(86_400);
 /// The scheduler.
 pub(super) struct Easy;
 
-/// What is kept for a job that waits before all others that could have one of its nodes.
+/// What is kept for a job that waits before all others that could have one of these nodes.
 pub(super) struct Reservation {
     /// When it can start; `None` while jobs run of which nobody knows when they end.
     pub(super) at: Option<Moment>,
@@ -35,8 +37,14 @@ pub(super) struct Reservation {
 type Busy = BTreeMap<u32, Option<Moment>>;
 
 impl Reservation {
-    /// What is kept for a job; `None` if it could not start soon on an empty cluster either.
-    pub(super) fn of(ask: &Ask, cluster: &Cluster, busy: &Busy) -> Option<Reservation> {
+    /// What is kept for a job beside the nodes of `others`; `None` if it could not start soon on an
+    /// empty cluster either, or not without theirs.
+    pub(super) fn of(
+        ask: &Ask,
+        cluster: &Cluster,
+        busy: &Busy,
+        others: &BTreeSet<u32>,
+    ) -> Option<Reservation> {
         let opens = opening(ask, cluster)?;
         let ends = busy.values().flatten().map(|end| (*end).max(opens));
         let mut moments: BTreeSet<Moment> = ends.chain([opens]).collect();
@@ -54,15 +62,19 @@ impl Reservation {
         for at in moments {
             let candidates = cluster.candidates(ask, at);
             let need = ask.need(candidates.len());
-            let free = candidates.into_iter().filter(|node| free_by(node, at));
+            let own = candidates.into_iter().filter(|node| !others.contains(node));
+            let free = own.filter(|node| free_by(node, at));
             let nodes: BTreeSet<u32> = free.collect();
             if nodes.len() >= need {
                 return Some(Reservation { at: Some(at), nodes, need });
             }
         }
         // Who knows which of them come free first? None can be spared for a job without a time.
-        let nodes: BTreeSet<u32> = cluster.candidates(ask, opens).into_iter().collect();
-        Some(Reservation { at: None, need: nodes.len(), nodes })
+        let candidates = cluster.candidates(ask, opens);
+        let need = ask.need(candidates.len());
+        let own = candidates.into_iter().filter(|node| !others.contains(node));
+        let nodes: BTreeSet<u32> = own.collect();
+        (nodes.len() >= need).then_some(Reservation { at: None, need: nodes.len(), nodes })
     }
 
     /// Whether a job that has ended at `ends` may have to be waited for.
@@ -117,7 +129,7 @@ impl Scheduler for Easy {
         let now = cluster.now;
         let mut busy = cluster.busy();
         let mut firsts = Vec::new();
-        // Nodes that jobs ahead could have, which wait.
+        // Nodes that the first ones could have: when theirs come free may change.
         let mut wanted: BTreeSet<u32> = BTreeSet::new();
         let mut starts = Vec::new();
         for ask in &cluster.pending {
@@ -130,14 +142,10 @@ impl Scheduler for Easy {
                 starts.push(Start { job: ask.job, nodes });
                 continue;
             }
-            if opening(ask, cluster).is_none() {
-                continue;
+            if let Some(first) = Reservation::of(ask, cluster, &busy, &wanted) {
+                firsts.push(first);
+                wanted.extend(cluster.reach(ask));
             }
-            let reach = cluster.reach(ask);
-            if reach.iter().all(|node| !wanted.contains(node)) {
-                firsts.extend(Reservation::of(ask, cluster, &busy));
-            }
-            wanted.extend(reach);
         }
         starts
     }

@@ -136,7 +136,9 @@ impl World<'_> {
             let reach = cluster.reach(ask);
             let is_first = reach.iter().all(|node| !wanted.contains(node));
             wanted.extend(reach);
-            let reserved = is_first.then(|| Reservation::of(ask, cluster, &cluster.busy()));
+            let others = BTreeSet::new();
+            let reserved =
+                is_first.then(|| Reservation::of(ask, cluster, &cluster.busy(), &others));
             if let Some(at) = reserved.flatten().and_then(|reserved| reserved.at) {
                 let before = self.firsts.entry(ask.job).or_insert(at.as_secs());
                 *before = at.as_secs().min(*before);
@@ -257,6 +259,66 @@ fn easy_lets_no_row_of_jobs_without_a_time_pass_who_waits_for_another_such_job()
     let stream = [(1, 4, false), (1, 20, false), (1, 20, false)];
     let all = [&[(2, 6, false), (2, 10, false), (5, 5, true)][..], &stream].concat();
     assert_eq!(starts("easy", &at_once(&all)), [0, 0, 10, 10, 14, 15]);
+}
+
+/// What is kept for a job that waits for one node alone is no use to it elsewhere.
+#[test]
+fn easy_keeps_nodes_also_for_who_waits_behind_one_that_can_have_a_few_of_them_only() {
+    let mut schedule = Schedule::default();
+    (0..NODES).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::Easy);
+    let ask = |job, nodes, among: Option<Vec<u32>>, time| Ask {
+        job,
+        nodes,
+        among,
+        time: (time > 0).then(|| Duration::from_secs(time)),
+        ..Ask::default()
+    };
+    let step = |schedule: &mut Schedule, now| {
+        let starts = schedule.step(Duration::from_secs(now));
+        starts.into_iter().map(|start| (start.job, start.nodes)).collect::<Vec<_>>()
+    };
+    // The first job is a service, for whose node the third waits; the fourth could have any.
+    let (one, others) = (Some(vec![0]), Some(vec![1, 2, 3]));
+    for one in [ask(1, 1, one.clone(), 0), ask(2, 3, others, 10), ask(3, 1, one, 0)] {
+        schedule.submit(one);
+    }
+    schedule.submit(ask(4, 4, None, 10));
+    schedule.submit(ask(5, 1, None, 0));
+    assert_eq!(step(&mut schedule, 0), [(1, vec![0]), (2, vec![1, 2, 3]), (5, vec![4])]);
+    // One more of those would put the fourth off, and the next one that, too.
+    schedule.submit(ask(6, 1, None, 0));
+    schedule.submit(ask(7, 1, None, 10));
+    assert_eq!(step(&mut schedule, 0), [(7, vec![5])]);
+    schedule.ended(2);
+    schedule.ended(7);
+    assert_eq!(step(&mut schedule, 10), [(4, vec![1, 2, 3, 5])]);
+}
+
+/// The second waits for nodes of both partitions, and has none kept: that is no reason to keep none
+/// for the third.
+#[test]
+fn easy_keeps_nodes_for_who_waits_behind_one_for_whom_none_are_kept() {
+    let mut schedule = Schedule::default();
+    (0..4).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::Easy);
+    let ask = |job, nodes, among: &[u32]| Ask {
+        job,
+        nodes,
+        among: Some(among.to_vec()),
+        ..Ask::default()
+    };
+    schedule.submit(ask(1, 1, &[0]));
+    schedule.submit(ask(2, 1, &[2]));
+    assert_eq!(schedule.step(Duration::ZERO).len(), 2);
+    schedule.submit(ask(3, 2, &[0, 1]));
+    schedule.submit(ask(4, 4, &[0, 1, 2, 3]));
+    schedule.submit(ask(5, 2, &[2, 3]));
+    schedule.submit(ask(6, 1, &[2, 3]));
+    assert_eq!(schedule.step(Duration::ZERO), []);
+    schedule.ended(2);
+    let starts = schedule.step(Duration::ZERO);
+    assert_eq!(starts, [Start { job: 5, nodes: vec![2, 3] }]);
 }
 
 /// Which rank runs where hangs on it: two of them on n2 and four on n1, say.
