@@ -4,6 +4,7 @@ use fuser::{FileHandle, INodeNo};
 use muster_base::limits::FIDS_MAX;
 use muster_ninep::client::Fid;
 use muster_ninep::record::Qid;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
@@ -115,16 +116,27 @@ impl Table {
         let mut inner = self.inner();
         inner.next += 1;
         let age = inner.next;
-        // While the server holds a fid for a file no other file gets its number, so what is
-        // there already is the same file.
-        let node = inner.nodes.entry(ino).or_insert(Node { fid, lookups: 0, age, place });
-        node.lookups += 1;
-        if node.age == age {
-            inner.ages.insert(age, ino);
-            if inner.nodes.len() > inner.most {
-                self.crowded.notify_one();
+        // What has this number already was found before: of a node whose daemon was started again
+        // since, whose files have the same numbers, that leads nowhere.
+        let before = match inner.nodes.entry(ino) {
+            Entry::Occupied(mut node) => {
+                let node = node.get_mut();
+                node.lookups += 1;
+                node.place = place;
+                Some(std::mem::replace(&mut node.fid, fid))
             }
-        }
+            Entry::Vacant(vacant) => {
+                vacant.insert(Node { fid, lookups: 1, age, place });
+                inner.ages.insert(age, ino);
+                if inner.nodes.len() > inner.most {
+                    self.crowded.notify_one();
+                }
+                None
+            }
+        };
+        // Clunked without the lock.
+        drop(inner);
+        drop(before);
         ino
     }
 

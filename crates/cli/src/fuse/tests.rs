@@ -14,6 +14,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -502,4 +503,55 @@ fn a_signal_gets_through_even_if_the_server_hangs() {
     cat.wait().expect("ended");
     drop(shut);
     assert_eq!(fs::read(fixture.at.join("stuck")).expect("it goes on"), b"");
+}
+
+/// A directory whose server is started again: what was found before is gone, and what is there now
+/// has the same numbers.
+struct Lives(Inode, Arc<AtomicU64>);
+
+struct Life {
+    inode: Inode,
+    number: u64,
+    now: Arc<AtomicU64>,
+}
+
+impl Dir for Lives {
+    fn inode(&self) -> &Inode {
+        &self.0
+    }
+    fn get(&self, _: &str) -> Result<Option<Entry>> {
+        let (inode, number) = (Inode::of(0o555, "node"), self.1.load(Ordering::Relaxed));
+        Ok(Some(Entry::Dir(Arc::new(Life { inode, number, now: self.1.clone() }))))
+    }
+    fn list(&self) -> Vec<String> {
+        vec!["n0".into()]
+    }
+}
+
+impl Dir for Life {
+    fn inode(&self) -> &Inode {
+        &self.inode
+    }
+    fn get(&self, _: &str) -> Result<Option<Entry>> {
+        if self.number != self.now.load(Ordering::Relaxed) {
+            return fail(Errno::CONNRESET, "its server has gone");
+        }
+        let number = self.number;
+        Ok(Some(File::text(0o444, move || Ok(number.to_string())).entry()))
+    }
+    fn list(&self) -> Vec<String> {
+        vec!["life".into()]
+    }
+}
+
+/// The kernel keeps the directory, and it was asked for by what had been found first for ever.
+#[test]
+fn a_directory_whose_server_was_started_again_is_the_new_ones() {
+    let now = Arc::new(AtomicU64::new(1));
+    let tree = Arc::new(Synthetic::new(Arc::new(Lives(Inode::new(0o555), now.clone()))));
+    let Some(fixture) = fixture("lives", &tree) else { return };
+    let life = fixture.at.join("n0/life");
+    assert_eq!(fs::read_to_string(&life).expect("read"), "1");
+    now.store(2, Ordering::Relaxed);
+    assert_eq!(fs::read_to_string(&life).expect("read"), "2");
 }
