@@ -3,8 +3,9 @@
 mod cluster;
 mod mpi;
 
-use cluster::{Cluster, until};
+use cluster::{Cluster, signal, stop, until};
 use mpi::Mpi;
+use rustix::process::Signal;
 
 #[test]
 fn who_finds_that_nothing_is_left_to_do_finds_it_when_all_of_it_is_done() {
@@ -71,5 +72,65 @@ fn a_rank_that_has_ended_is_quiet_and_holds_nothing_and_others_are_told_why_not(
     // Another job gets the same variables at some time: what one leaves is no vote in it.
     std::fs::remove_file(work.join("held")).unwrap();
     cluster.muster(&words).run().ok();
+    cluster.down();
+}
+
+/// Two ranks that have found once that nothing is left; then both have work again, and the second
+/// has done its own.
+const AGAIN: &str = r#"
+import os, socket, time
+s = socket.socket(socket.AF_UNIX)
+s.connect(os.environ["MUSTER_VOTE"])
+answers = s.makefile()
+def vote(line):
+    s.sendall((line + "\n").encode())
+    return answers.readline().strip()
+def await_file(name):
+    while not os.path.exists(name):
+        time.sleep(0.01)
+rank = os.environ["MUSTER_RANK"]
+assert vote("rank %s %s" % (os.environ["MUSTER_JOB"], rank)) == "1"
+vote("quiet")
+while vote("quiescent") != "1":
+    time.sleep(0.001)
+print("found", flush=True)
+await_file("more")
+assert vote("busy") == "1"
+if rank == "1":
+    assert vote("quiet") == "1"
+    print("quiet again", flush=True)
+    await_file("back")
+    told = vote("quiescent")
+    # Its node may not say before it has joined.
+    while told.startswith("error"):
+        time.sleep(0.01)
+        told = vote("quiescent")
+    print("told", told, flush=True)
+await_file("end")
+"#;
+
+/// What was once found it is told anew when it joins, though its ranks have gone on since.
+#[test]
+fn a_node_that_stood_still_does_not_take_what_was_found_before_for_what_is_so_now() {
+    let cluster = Cluster::up("t0242still", 2);
+    cluster.file("again.py", 0o644, AGAIN);
+    let events = cluster.muster(&["cat", "events"]).start();
+    let work = cluster.work();
+    let words = ["run", "-N", "2", "-n", "2", "-D", work.to_str().unwrap(), "python3", "again.py"];
+    let job = cluster.muster(&words).start();
+    job.await_out("found\nfound");
+    std::fs::write(work.join("more"), "").unwrap();
+    job.await_out("quiet again");
+    let node = cluster.await_pid("n1");
+    stop(node);
+    events.await_out("\"node slow\"");
+    signal(node, Signal::CONT);
+    events.await_out("\"node answers\"");
+    std::fs::write(work.join("back"), "").unwrap();
+    job.await_out("told");
+    std::fs::write(work.join("end"), "").unwrap();
+    let done = job.wait().ok();
+    assert!(done.out.ends_with("told 0\n"), "the first is busy: {}", done.out);
+    drop(events);
     cluster.down();
 }

@@ -331,6 +331,14 @@ impl Memory {
         self.member.variable(variable, deadline)
     }
 
+    /// This node's instance of a variable, and the epoch in which this node has joined last.
+    ///
+    /// # Errors
+    /// As [`Member::variable`].
+    pub fn get_since(&self, variable: u32, deadline: Deadline) -> Result<(u64, u64)> {
+        self.member.variable_since(variable, deadline)
+    }
+
     /// Whether a comparison holds at all nodes of a set; if so, `write` is done there.
     ///
     /// # Errors

@@ -375,9 +375,21 @@ impl Member {
     /// [`Error::NotMember`] while this node may not say; [`Error::Refused`] for no variable; those
     /// of [`Shell::look`].
     pub fn variable(&self, variable: u32, deadline: Deadline) -> Result<u64> {
+        self.variable_since(variable, deadline).map(|(value, _)| value)
+    }
+
+    /// As [`Member::variable`], and the epoch in which this node has joined, or joined again. What
+    /// COMPARE-AND-WRITE had written until then it was given anew, whatever it has set since that
+    /// was written.
+    ///
+    /// # Errors
+    /// As [`Member::variable`].
+    pub fn variable_since(&self, variable: u32, deadline: Deadline) -> Result<(u64, u64)> {
         self.check_variable(variable)?;
-        let value =
-            self.look(deadline, move |now, cores| cores.primitives.variable(now, variable))?;
+        let value = self.look(deadline, move |now, cores| {
+            let value = cores.primitives.variable(now, variable);
+            value.map(|value| (value, cores.primitives.joined()))
+        })?;
         value.ok_or_else(|| self.shared.board.silence())
     }
 

@@ -296,6 +296,12 @@ impl Core {
         self.is_current(now).then(|| self.memory.variable(variable)).flatten()
     }
 
+    /// The epoch in which this node was last taken in: since then its variables are what it and the
+    /// others have made of those that it was given then.
+    pub fn joined(&self) -> u64 {
+        self.joined
+    }
+
     pub(super) fn is_master(&self) -> bool {
         self.sequencer.is_some()
     }

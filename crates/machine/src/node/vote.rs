@@ -21,7 +21,9 @@
 //! for what that finds ([`ASKED`]): each would put its mark in the other's place.
 //!
 //! *Who may die when.* A rank that has ended is quiet, and holds nothing. This daemon: its ranks
-//! die with it. Another node: it is no member, and who asks is told so.
+//! die with it. Another node: it is no member, and who asks is told so. A node that joins, perhaps
+//! again, is given what was ever *found* for these variables, though it was taken away since: so it
+//! believes nothing of that before it has put its marks out as a member since that epoch.
 
 use super::Node;
 use super::gateway::rank_of;
@@ -80,9 +82,11 @@ struct Rank {
 /// The ranks of a job on this node.
 struct Ranks {
     all: Vec<Rank>,
-    /// The node has become busy or quiet, and its marks are not put out so far: that may fail, and
-    /// whoever says something next is to make up for it.
+    /// The node has become busy or quiet, or has joined, and its marks are not put out so far: that
+    /// may fail, and whoever says something next is to make up for it.
     is_owed: bool,
+    /// The epoch in which the node had joined when its part was last put out.
+    joined: u64,
 }
 
 /// The votes of a job's ranks on this node.
@@ -100,7 +104,7 @@ impl Ballot {
     /// For `count` ranks here of a job on these nodes. It has its four variables for itself.
     pub(super) fn new(memory: &Arc<Memory>, vote: Vote, nodes: Nodes, count: usize) -> Ballot {
         let rank = Rank { said: Said::Busy, live: 0, is_here: false, is_told: false };
-        let ranks = Mutex::new(Ranks { all: vec![rank; count], is_owed: false });
+        let ranks = Mutex::new(Ranks { all: vec![rank; count], is_owed: true, joined: 0 });
         Ballot { memory: memory.clone(), vote, nodes, ranks, seen: Mutex::default() }
     }
 
@@ -119,7 +123,7 @@ impl Ballot {
         let was_quiet = fold(&ranks.all).0;
         ranks.change(rank, change);
         let goes_on = was_quiet && !fold(&ranks.all).0;
-        if goes_on && self.memory.get(self.vote.found(), Deadline::after(ANSWER))? != 0 {
+        if goes_on && self.is_found(ranks.joined, Deadline::after(ANSWER))? {
             let quiet = ranks.all.iter_mut().filter(|rank| rank.said == Said::Quiet);
             quiet.for_each(|rank| rank.is_told = true);
         }
@@ -129,13 +133,23 @@ impl Ballot {
     /// Sets this node's part. Also where nothing has changed: a node that was taken for dead and is
     /// back has forgotten it.
     fn publish(&self, ranks: &mut Ranks) -> Result<()> {
-        for (variable, value) in told(self.vote, fold(&ranks.all), ranks.is_owed) {
-            self.memory.set(variable, value)?;
+        loop {
+            for (variable, value) in told(self.vote, fold(&ranks.all), ranks.is_owed) {
+                self.memory.set(variable, value)?;
+            }
+            // What was set is so once one can read it.
+            let (_, joined) = self.memory.get_since(self.vote.live(), Deadline::after(ANSWER))?;
+            if ranks.is_out(joined) {
+                return Ok(());
+            }
         }
-        // What was set is so once one can read it.
-        self.memory.get(self.vote.live(), Deadline::after(ANSWER))?;
-        ranks.is_owed = false;
-        Ok(())
+    }
+
+    /// Whether all were found quiet, as far as a node knows that has put out its part as a member
+    /// since the epoch `joined`.
+    fn is_found(&self, joined: u64, deadline: Deadline) -> Result<bool> {
+        let (found, since) = self.memory.get_since(self.vote.found(), deadline)?;
+        Ok(found != 0 && since == joined)
     }
 
     /// Whether all ranks of the job are quiet at one moment since this one is.
@@ -146,9 +160,9 @@ impl Ballot {
             return Ok(true);
         }
         self.publish(&mut ranks)?;
-        let is_quiet = fold(&ranks.all).0;
+        let (is_quiet, joined) = (fold(&ranks.all).0, ranks.joined);
         drop(ranks);
-        if self.memory.get(self.vote.found(), deadline)? != 0 {
+        if self.is_found(joined, deadline)? {
             return Ok(true);
         }
         if !is_quiet || self.is_asked(deadline)? {
@@ -252,6 +266,13 @@ impl Ranks {
         let before = fold(&self.all).0;
         change(&mut self.all[rank]);
         self.is_owed |= fold(&self.all).0 != before;
+    }
+
+    /// All of the node's part was set, by one that has joined in this epoch. False if it has to be
+    /// set again: it may have joined in between.
+    fn is_out(&mut self, joined: u64) -> bool {
+        self.is_owed = std::mem::replace(&mut self.joined, joined) != joined;
+        !self.is_owed
     }
 }
 
@@ -581,7 +602,7 @@ mod tests {
     fn marks_are_owed_until_they_are_out_also_where_that_has_failed_once() {
         let rank = |said| Rank { said, live: 0, is_here: true, is_told: false };
         let all = vec![rank(Said::Quiet), rank(Said::Quiet)];
-        let mut ranks = Ranks { all, is_owed: false };
+        let mut ranks = Ranks { all, is_owed: false, joined: 5 };
         let busy = |rank: &mut Rank| rank.said = Said::Busy;
         ranks.change(0, busy);
         assert!(ranks.is_owed);
@@ -590,6 +611,9 @@ mod tests {
         ranks.is_owed = false;
         ranks.change(1, busy);
         assert!(!ranks.is_owed, "the node was busy before");
+        assert!(ranks.is_out(5));
+        assert!(!ranks.is_out(8) && ranks.is_owed, "it has joined since, and was given others");
+        assert!(ranks.is_out(8) && !ranks.is_owed);
     }
 
     #[test]
