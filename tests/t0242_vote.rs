@@ -134,3 +134,43 @@ fn a_node_that_stood_still_does_not_take_what_was_found_before_for_what_is_so_no
     drop(events);
     cluster.down();
 }
+
+/// A rank that comes while its node may not speak, and again.
+const REFUSED: &str = r#"
+import os, socket, time
+def enter():
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(os.environ["MUSTER_VOTE"])
+    s.sendall(("rank %s 0\n" % os.environ["MUSTER_JOB"]).encode())
+    return s, s.makefile().readline().strip()
+s, told = enter()
+assert told == "1", told
+print("there", flush=True)
+# The node learns a moment later that one has gone.
+while told == "1" or "votes already" in told:
+    s.close()
+    time.sleep(0.01)
+    s, told = enter()
+open("refused", "w").close()
+while told != "1":
+    s.close()
+    time.sleep(0.01)
+    s, told = enter()
+"#;
+
+#[test]
+fn a_rank_that_could_not_be_let_in_once_is_let_in_later() {
+    let cluster = Cluster::up("t0242refused", 1);
+    cluster.file("refused.py", 0o644, REFUSED);
+    let work = cluster.work();
+    let job =
+        cluster.muster(&["run", "-D", work.to_str().unwrap(), "python3", "refused.py"]).start();
+    job.await_out("there");
+    let manager = cluster.await_pid("manager");
+    // Without it the node's lease ends.
+    stop(manager);
+    until("it is refused", || work.join("refused").exists());
+    signal(manager, Signal::CONT);
+    job.wait().ok();
+    cluster.down();
+}

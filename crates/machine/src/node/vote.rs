@@ -242,6 +242,7 @@ impl Ballot {
     /// Lets a process in as a rank; it is the only one.
     fn enter(&self, rank: usize) -> std::result::Result<(), String> {
         let mut ranks = self.lock();
+        let before = ranks.all[rank];
         if std::mem::replace(&mut ranks.all[rank].is_here, true) {
             return Err("a process of this rank votes already".to_owned());
         }
@@ -251,7 +252,11 @@ impl Ballot {
             let live = if rank.said == Said::Gone { 0 } else { rank.live };
             (rank.said, rank.live) = (Said::Busy, live);
         });
-        entered.map_err(|error| error.to_string())
+        entered.map_err(|error| {
+            // It may come again; if not, it was never there.
+            self.lock().change(rank, |rank| *rank = before);
+            error.to_string()
+        })
     }
 
     fn leave(&self, rank: usize) {
