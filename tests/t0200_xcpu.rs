@@ -7,7 +7,7 @@ use muster_ninep::address::Address;
 use muster_ninep::client::{Client, File, Options};
 use muster_ninep::error::{Errno, Error};
 use muster_ninep::tree::OpenFlags;
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, test_kill_process};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -447,6 +447,39 @@ fn taken_back(start: impl FnOnce(mpsc::Sender<Result<(), Error>>) -> muster_nine
     let answer = told.recv_timeout(Duration::from_secs(20)).expect("an answer");
     assert_eq!(answer.expect_err("it had no effect").errno, Errno::INTR);
     assert!(begin.elapsed() < Duration::from_secs(10));
+}
+
+/// Descriptors of a process, and how many it may have.
+fn descriptors(pid: i32) -> (u64, Rlimit) {
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
+    let limit = prlimit(Pid::from_raw(pid), Resource::Nofile, getrlimit(Resource::Nofile));
+    (open as u64, limit.unwrap())
+}
+
+/// Each stayed for ever, and a node has so many at most.
+#[test]
+fn a_session_that_cannot_be_made_leaves_nothing() {
+    let cluster = Cluster::up("x-short", 1);
+    let n0 = node(&cluster, "n0");
+    let pid = cluster.await_pid("n0");
+    let (open, usual) = descriptors(pid);
+    // The first that are left are for other things.
+    let mut made = None;
+    let mut refused = 0;
+    for more in 0.. {
+        let limit = Rlimit { current: Some(open + more), ..usual };
+        prlimit(Pid::from_raw(pid), Resource::Nofile, limit).unwrap();
+        made = n0.open("clone", OpenFlags::default()).ok();
+        if made.is_some() {
+            break;
+        }
+        refused += 1;
+    }
+    prlimit(Pid::from_raw(pid), Resource::Nofile, usual).unwrap();
+    assert_ne!(refused, 0, "there were always some left");
+    until("what was not made has gone", || cluster.sessions(0) == 1);
+    drop(made);
+    cluster.down();
 }
 
 #[test]

@@ -186,7 +186,9 @@ impl Node {
         drop(table);
         let files = self.add(number, None, view)?;
         // Who has made it is to hear now if there is nothing left to make them with.
-        files.fs()?;
+        let made = files.fs().map(drop);
+        // Nobody comes in whose leaving would end it.
+        made.inspect_err(|_| files.session().wipe())?;
         Ok(files)
     }
 
