@@ -35,11 +35,12 @@ use std::time::Duration;
 /// Ranges that one fid may hold: more than any program is known to.
 const RANGES_MAX: usize = 1024;
 
-/// Ranges that all fids together may hold: 8 MB here, and about 16 MB in the kernel.
+/// Ranges that all fids together may hold: 10 MB here, and about 16 MB in the kernel.
 const ALL_RANGES_MAX: usize = 1 << 16;
 
-/// Longest client name that is remembered.
-const CLIENT_MAX: usize = 64;
+/// Longest name of one who locks, in bytes: a machine's has 64 at most, to which `muster mount`
+/// adds 17 for each of its lockers.
+const CLIENT_MAX: usize = 96;
 
 /// How long to wait before trying waiting locks again, at first and at most.
 const RETRY: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
@@ -100,8 +101,12 @@ fn owner(node: &Node) -> usize {
 }
 
 /// Who locks: of those who share a fid.
-fn locker(range: &LockRange<'_>) -> Arc<str> {
-    range.client_id.chars().take(CLIENT_MAX).collect::<String>().into()
+fn locker(range: &LockRange<'_>) -> Result<Arc<str>> {
+    if range.client_id.len() > CLIENT_MAX {
+        // Two whose names begin alike are not one.
+        return fail(Errno::INVAL, format!("a locker's name has {CLIENT_MAX} bytes at most"));
+    }
+    Ok(range.client_id.into())
 }
 
 fn range_between(kind: i32, start: i64, end: i64) -> Range {
@@ -415,7 +420,7 @@ impl HostTree {
             return fail(Errno::BADF, "only an open file can be locked");
         };
         let proc_id = range.proc_id;
-        let client_id = locker(range);
+        let client_id = locker(range)?;
         let range = range_of(range)?;
         let mut now = table();
         if !now.has_room(node, range) {
@@ -470,7 +475,7 @@ impl HostTree {
             asked.kind = libc::F_WRLCK;
         }
         let now = table();
-        if let Some(held) = now.objection(node, asked, &locker(range)) {
+        if let Some(held) = now.objection(node, asked, &locker(range)?) {
             return Ok(told(held.range(), Some(held)));
         }
         let Some(found) = sys::conflict(descriptor(node), asked)? else {

@@ -368,6 +368,22 @@ fn who_shares_a_fid_locks_against_the_others() {
     assert_eq!(blocked(&mut client, &other, of("other", WRITE, 0, 0)).0, UNLOCK);
 }
 
+/// On a machine with a long name all of its lockers were one: each got what another had.
+#[test]
+fn lockers_of_a_machine_with_the_longest_name_are_told_apart() {
+    let scratch = Scratch::new();
+    let mut client = Client::new(&scratch.0);
+    let shared = client.create("file", RDWR, 0o600).unwrap();
+    let mut lock = |locker: &str| {
+        let client_id = "m".repeat(64) + ":" + locker;
+        let asked = LockRange { client_id: &client_id, ..range(LockRange::WRITE, 0, 100, 1) };
+        client.start(|tree, call| tree.lock(call, &shared, &asked, false))
+    };
+    assert_eq!(lock("fffffffffffffff1"), Ok(LockStatus::Success));
+    assert_eq!(lock("fffffffffffffff2"), Ok(LockStatus::Blocked));
+    assert_eq!(lock(&"f".repeat(100)), Err(Some(Errno::INVAL)));
+}
+
 /// Once flock(2) through v9fs failed where it does not on a local file: it asks for either kind of
 /// lock whatever the file is open for.
 #[test]
