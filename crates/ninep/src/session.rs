@@ -189,6 +189,11 @@ impl<T: Tree> Session<T> {
             next_step.standing.unwanted();
             return;
         }
+        self.flushed(flushes);
+    }
+
+    /// Answers flushes that have waited.
+    fn flushed(&mut self, flushes: Vec<Tag>) {
         for flush in flushes {
             self.flushing.remove(&flush);
             self.reply(flush, &Rmessage::Flush {});
@@ -342,6 +347,8 @@ impl<T: Tree> Session<T> {
                 self.outbox.kept(parked.promised);
                 self.held.retain(|held| held.serial != parked.serial);
                 parked.goal.fid().inspect(|fid| self.fids.release(*fid));
+                // Those that came while a step before this one could not be taken back.
+                self.flushed(parked.flushes);
                 self.reply(tag, &Rmessage::Flush {});
             }
             Some(parked) => {

@@ -9,6 +9,7 @@ use muster_base::limits::OUTBOX_MAX;
 use muster_ninep::call::{Data, Opened, Ticket, Walked};
 use muster_ninep::error::Errno;
 use muster_ninep::message::{Rmessage, Tag, Tmessage};
+use muster_ninep::record::DirEntry;
 use muster_ninep::version::Version;
 use peer::{Peer, TAG, attach, read, walk, write};
 use proptest::prelude::*;
@@ -136,6 +137,33 @@ fn a_flush_of_a_flush_waits_as_that_one_does() {
     peer.send(2, &read(0, 0, 9));
     peer.send(3, &flush(2));
     assert_eq!(peer.order(), [(3, "Flush")], "the flush's tag is forgotten");
+}
+
+/// An old dialect's read of a directory goes on where it has seen nothing but dots; with much under
+/// way already it does so later. Once who had asked for its end before then was not answered.
+#[test]
+fn a_flush_that_waits_is_answered_though_the_next_step_of_its_request_is_taken_back() {
+    let tree = Slow::new();
+    let mut peer = Peer::speaking(&tree, Version::UNIX);
+    for (fid, qid) in [(0, slow::FILE), (1, slow::DIR)] {
+        peer.send(TAG, &attach(fid));
+        next!(tree, Attach).answer(Ok((fid + 1, qid)));
+        peer.answer().ok();
+        peer.send(TAG, &Tmessage::Open { fid, mode: 0 });
+        next!(tree, Open).answer(Ok(Opened { fid: fid + 1, qid, iounit: 0 }));
+        peer.answer().ok();
+    }
+    tree.brings.store(true, Ordering::Relaxed);
+    peer.send(1, &read(1, 0, 1000));
+    let entries = next!(tree, Entries);
+    assert!(entries.claim());
+    (10..40).for_each(|tag| peer.send(tag, &read(0, 0, 60_000)));
+    peer.send(2, &flush(1));
+    let dot = DirEntry { qid: slow::DIR, next: 1, kind: 4, name: b".".to_vec(), attr: None };
+    entries.answer(Ok(vec![dot]));
+    assert_eq!(peer.order(), []);
+    peer.send(3, &flush(1));
+    assert_eq!(peer.order(), [(2, "Flush"), (3, "Flush")]);
 }
 
 #[test]
