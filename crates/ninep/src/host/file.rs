@@ -262,7 +262,12 @@ fn map(node: &Node, window: &KeptWindow, offset: u64, count: usize) -> Option<Ma
     let size = rustix::fs::fstat(node.fd()).ok()?.st_size as u64;
     let count = size.saturating_sub(offset).min(count as u64) as usize;
     // Where little is left, and in files that do not tell their size.
-    if count < MAPPED_MIN { None } else { Mapping::of(&node.fd, window, offset, count) }
+    if count < MAPPED_MIN {
+        return None;
+    }
+    // Who may neither own nor write a file is told that all of it is in memory.
+    user::act_as(&node.user, None).ok()?;
+    Mapping::of(&node.fd, window, offset, count)
 }
 
 /// Reads until the buffer is full or the file ends, but only what is in memory: else EAGAIN. A
