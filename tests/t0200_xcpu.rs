@@ -392,9 +392,12 @@ fn a_session_lives_as_long_as_somebody_needs_it() {
     persistent.tell("type persistent");
     assert!(persistent.refused("type other").contains("'type'"));
     persistent.clone = None;
-    // A shell's: nobody has entered before its clone was closed.
+    // A shell's: nobody has entered before its clone was closed, though somebody lists them all.
     let mut shell = Session::new(&n0);
+    let lists = n0.walk("").unwrap();
+    lists.open(OpenFlags::default()).unwrap();
     shell.clone = None;
+    drop(lists);
     std::thread::sleep(Duration::from_secs(1));
     assert!(persistent.exists() && shell.exists());
     shell.put("argv", "echo by hand");

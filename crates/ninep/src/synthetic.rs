@@ -83,6 +83,13 @@ pub trait Dir: Send + Sync {
     /// # Errors
     /// When there should be one but it cannot be had (its node is down).
     fn get(&self, name: &str) -> Result<Option<Entry>>;
+    /// The same for who only lists it, and goes nowhere.
+    ///
+    /// # Errors
+    /// As [`Dir::get`].
+    fn peek(&self, name: &str) -> Result<Option<Entry>> {
+        self.get(name)
+    }
     /// All names.
     fn list(&self) -> Vec<String>;
 }
@@ -386,7 +393,7 @@ impl Tree for Synthetic {
         let qid = match &fid.place {
             Place::Foreign(foreign, _) => return foreign.open(call, fid, flags),
             Place::Made(Entry::Dir(dir)) => {
-                let get = |name: String| Some((dir.get(&name).ok()??, name));
+                let get = |name: String| Some((dir.peek(&name).ok()??, name));
                 let all = dir.list().into_iter().filter_map(get);
                 opened.entries = Some(Arc::new(all.map(|(entry, name)| (name, entry)).collect()));
                 dir.inode().qid(Qid::DIR)

@@ -57,12 +57,17 @@ impl Dir for Root {
     }
 
     fn get(&self, name: &str) -> Result<Option<Entry>> {
-        let number = || name.parse::<u32>().ok().filter(|number| number.to_string() == name);
         Ok(find(&self.files, name).or_else(|| {
-            let files = self.scope.session(number()?)?;
-            let presence = files.session.come_in(true).ok()?;
-            Some(Entry::Dir(Arc::new(SessionDir { files, _presence: presence })))
+            let files = self.session(name)?;
+            let presence = files.session.come_in(true).ok();
+            presence.is_some().then(|| SessionDir::entry(files, presence))
         }))
+    }
+
+    /// A session knows nothing of who lists them all: he neither keeps it nor has been in it.
+    fn peek(&self, name: &str) -> Result<Option<Entry>> {
+        let session = || Some(SessionDir::entry(self.session(name)?, None));
+        Ok(find(&self.files, name).or_else(session))
     }
 
     fn list(&self) -> Vec<String> {
@@ -73,6 +78,11 @@ impl Dir for Root {
 }
 
 impl Root {
+    fn session(&self, name: &str) -> Option<Arc<Files>> {
+        let number = name.parse().ok().filter(|number: &u32| number.to_string() == name)?;
+        self.scope.session(number)
+    }
+
     pub(super) fn new(scope: &Scope) -> Arc<Root> {
         let told = |permissions: u32, tell: fn(&Node) -> String| {
             let scope = scope.clone();
@@ -352,7 +362,14 @@ impl Host for AtNode {
 /// A session's directory, with somebody in it.
 struct SessionDir {
     files: Arc<Files>,
-    _presence: Presence,
+    /// Of who is in it; who lists all sessions is in none.
+    _presence: Option<Presence>,
+}
+
+impl SessionDir {
+    fn entry(files: Arc<Files>, presence: Option<Presence>) -> Entry {
+        Entry::Dir(Arc::new(SessionDir { files, _presence: presence }))
+    }
 }
 
 impl Dir for SessionDir {
