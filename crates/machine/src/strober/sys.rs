@@ -1,7 +1,7 @@
 //! The one thing of a strober that needs unsafe code: to be SCHED_FIFO.
 #![allow(unsafe_code, reason = "a system call that the libraries do not wrap")]
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 
 /// How long a real-time process of ours may run without sleeping, in microseconds: it is sent
@@ -14,14 +14,32 @@ pub(super) const SPIN: u64 = 10_000;
 /// thread stays as it is.
 pub(super) fn be_real_time() -> io::Result<()> {
     setrlimit(Resource::Rttime, Rlimit { current: Some(SPIN), maximum: Some(2 * SPIN) })?;
+    be_fifo()
+}
+
+fn be_fifo() -> io::Result<()> {
     set_scheduler(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1)
 }
 
 /// Whether a thread of this process may be made real-time: nothing less than to try it tells, for
-/// limits, capabilities and control groups all have a say.
+/// limits, capabilities and control groups all have a say. The process keeps its own limit, as the
+/// programs that it runs have it, too.
 pub(super) fn may_be_real_time() -> bool {
+    let before = getrlimit(Resource::Rttime);
+    // What a process may have at most it cannot raise again.
+    let spin = before.maximum.map_or(SPIN, |most| most.min(SPIN));
+    if setrlimit(Resource::Rttime, Rlimit { current: Some(spin), ..before }).is_err() {
+        return false;
+    }
+    let may = is_fifo_for_a_moment();
+    // It is no higher than it was.
+    let _ = setrlimit(Resource::Rttime, before);
+    may
+}
+
+fn is_fifo_for_a_moment() -> bool {
     let tried = std::thread::spawn(|| {
-        let may = be_real_time().is_ok();
+        let may = be_fifo().is_ok();
         // For the moment until it ends.
         let _ = set_scheduler(libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, 0);
         may
@@ -61,6 +79,14 @@ mod tests {
             Err(_) => 77,
         };
         std::process::exit(code);
+    }
+
+    /// The ranks of a shepherd that was started by such a process were killed after 20 ms.
+    #[test]
+    fn who_has_asked_whether_he_may_be_real_time_has_his_own_limit_again() {
+        let before = getrlimit(Resource::Rttime);
+        may_be_real_time();
+        assert_eq!(getrlimit(Resource::Rttime), before);
     }
 
     #[test]
