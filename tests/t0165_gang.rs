@@ -319,6 +319,23 @@ fn a_killed_strober_is_started_again_and_goes_on() {
     gang.down();
 }
 
+/// On a full disk a strober cannot keep its table.
+#[test]
+fn a_strober_that_has_lost_its_table_is_told_it_again() {
+    let mut gang = Gang::up("lost");
+    gang.run();
+    gang.run();
+    (1..=2).for_each(|job| gang.await_count(job));
+    gang.take_turns(SHORT, "[[1],[2]]");
+    let stamp = gang.told("stamp");
+    fs::remove_file(gang.cluster.directory().join("strobe")).unwrap();
+    let old = gang.cluster.kill("strober");
+    until("there is another", || gang.cluster.pid("strober").is_some_and(|pid| pid != old));
+    until("it has the table", || gang.told("slots") == 2);
+    assert!(gang.told("stamp") >= stamp);
+    gang.down();
+}
+
 #[test]
 fn a_strober_that_dies_again_and_again_leaves_no_job_stopped() {
     let mut gang = Gang::up("dies");

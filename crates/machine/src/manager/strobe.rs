@@ -9,8 +9,9 @@
 //! The slice is as long as the machine needs that needs the longest ([`least_slice`]): its nodes
 //! tell when they join. One that comes or goes may change it.
 //!
-//! With more than one machine a strobe of the heartbeat tells them every second how far the
-//! rotation is, for their clocks drift apart ([`crate::strober`]).
+//! As long as jobs take turns a strobe of the heartbeat tells the machines every second how far the
+//! rotation is, for their clocks drift apart ([`crate::strober`]); and a strober that was started
+//! again and found no table, as on a full disk, has it sent again then.
 
 use super::nodes::Link;
 use super::{Manager, Nodes};
@@ -200,16 +201,15 @@ impl Shared {
         }
     }
 
-    /// A table was sent, and taken by the strobers of so many machines; none where some do not have
-    /// what was sent, perhaps for the second time.
-    fn sent(&self, number: u32, machines: Option<usize>) {
+    /// A table was sent, and all strobers have it or not; or some do not have what was sent before.
+    fn sent(&self, number: u32, is_taken: bool) {
         let mut state = self.lock();
-        let Some(machines) = machines else {
+        if !is_taken {
             state.due.get_or_insert_with(Instant::now);
             return;
-        };
+        }
         state.taken = state.taken.max(number);
-        if machines > 1 && state.slots.slots.len() > 1 {
+        if state.slots.slots.len() > 1 {
             state.step.get_or_insert_with(|| Instant::now() + IN_STEP);
         }
         self.changed.notify_all();
@@ -247,7 +247,7 @@ impl Teller {
                 Task::KeepStep(number) => (number, self.keep_step(&there, number)),
             };
             let is_taken = !there.is_empty() && is_told && is_whole;
-            self.shared.sent(number, is_taken.then(|| there.iter().count()));
+            self.shared.sent(number, is_taken);
             if is_taken {
                 pause = PAUSES.0;
             } else {
@@ -358,16 +358,16 @@ mod tests {
         let send = || Some(Task::Send(3, slots.clone()));
         shared.lock().due = Some(Instant::now());
         assert_eq!(shared.next(), send());
-        shared.sent(3, None);
+        shared.sent(3, false);
         assert_eq!(shared.next(), send());
-        shared.sent(3, Some(2));
+        shared.sent(3, true);
         let step = shared.lock().step.take();
         assert!(step.is_some_and(|step| step > Instant::now()), "in a while");
         assert_eq!(shared.lock().due, None);
         // A machine that has lost its table when it is to keep in step gets it again.
         shared.lock().step = Some(Instant::now());
         assert_eq!(shared.next(), Some(Task::KeepStep(3)));
-        shared.sent(3, None);
+        shared.sent(3, false);
         assert_eq!(shared.next(), send());
     }
 

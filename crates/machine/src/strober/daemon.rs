@@ -118,8 +118,12 @@ impl Strober {
             let text = serde_json::to_vec(&table)?;
             // One that is killed here leaves a whole table.
             let draft = self.kept.with_extension("new");
-            // On a full disk one that is started again waits until the manager sends it again.
-            let _ = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &self.kept));
+            let kept = fs::write(&draft, text).and_then(|()| fs::rename(&draft, &self.kept));
+            if kept.is_err() {
+                // On a full disk one that is started again waits until the manager sends it again,
+                // and has nobody stand still by an older one meanwhile.
+                let _ = fs::remove_file(&self.kept);
+            }
         }
         self.turns.take(table)
     }

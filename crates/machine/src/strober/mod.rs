@@ -12,10 +12,10 @@
 //! A [`Table`] says which jobs are in which slot, how long a slice is, and how long ago the
 //! rotation began when the manager sent it. The strober takes the moment of its arrival for that
 //! moment, so strobers of different machines are in phase up to the difference of two deliveries,
-//! whatever their clocks say; from then on each goes by its own monotonic clock. Where there is
-//! more than one machine a strobe of the heartbeat has all of them say again, every second, how far
-//! the manager is ([`Phase`]); what comes late then is not believed ([`rotation`]). A table has a
-//! stamp, and older ones are not heeded, so several nodes may tell the same strober.
+//! whatever their clocks say; from then on each goes by its own monotonic clock. A strobe of the
+//! heartbeat has all of them told again, every second, how far the manager is ([`Phase`]); what
+//! comes late then is not believed ([`rotation`]). A table has a stamp, and older ones are not
+//! heeded, so several nodes may tell the same strober.
 //!
 //! Turns are counted from the rotation's start: a strobe that came late, or not at all, shifts none
 //! after it. Missed ones are counted, and shown by a node's file `strobe`.
