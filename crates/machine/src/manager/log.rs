@@ -164,13 +164,16 @@ impl JobLog {
     /// Whether anything was printed that is kept: more than that each stream has ended.
     pub fn has_output(&self) -> bool {
         let state = self.locked();
-        state.length - state.gone() > (Output::BOTH.len() * state.count * HEADER) as u64
+        state.length.saturating_sub(state.gone())
+            > (Output::BOTH.len() * state.count * HEADER) as u64
     }
 
     /// Keeps nothing any more of a job that has ended. Who wants it is told why.
     pub fn drop_all(&self, why: &str) {
         let mut state = self.locked();
         state.rest();
+        // Nor is anything of it taken any more: its marks are of a log that was longer.
+        state.taken.keep_all();
         let _ = state.dropped.set(why.to_owned());
         // What cannot go stays, and nobody reads it.
         let _ = state.file.set_len(0);
