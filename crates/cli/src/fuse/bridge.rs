@@ -539,6 +539,8 @@ impl Filesystem for Bridge {
         sleep: bool,
         reply: ReplyEmpty,
     ) {
+        // At the fid of this open: a process that has opened a file twice has two lockers there
+        // (`docs/files.md`), where the kernel's own file systems have one.
         let Some((file, waiting)) = self.on(req, fh, reply) else { return };
         let locker = self.locker(owner);
         let range = lock_range(typ, start, end, pid, &locker);
