@@ -282,8 +282,10 @@ impl<C: Cells> Producer<C> {
         if self.live == 0 {
             self.tail = start;
         }
+        // Behind the oldest one it is full, also where there is no room for a gap before that.
+        let end = start + room + berth.gap;
+        self.head = if self.live > 0 && start < self.tail { end.min(self.tail) } else { end };
         self.live += 1;
-        self.head = start + room + berth.gap;
         self.spans[entry] = Span { start, end: start + room };
         self.publish(entry, kind, size);
         Ok(Some(start))
@@ -300,7 +302,7 @@ impl<C: Cells> Producer<C> {
 
     /// Where `room` bytes are free within the window. It goes round even when all of it is free:
     /// how large the part is that is used decides which caches it is in (`pipeline/costs.rs`).
-    fn find(&self, room: usize, Berth { window, gap, in_page }: Berth) -> Option<usize> {
+    fn find(&self, room: usize, Berth { window, in_page, .. }: Berth) -> Option<usize> {
         let arena = self.cells.arena();
         let in_page = in_page.filter(|place| place + room <= arena);
         let window = window.max(in_page.unwrap_or(0) + room).min(arena);
@@ -310,8 +312,7 @@ impl<C: Cells> Producer<C> {
         if self.live == 0 {
             return behind.or((place(0) + room <= window).then_some(place(0)));
         }
-        // A gap that reached beyond the tail would make the ring look like another one.
-        let before = |start: usize| (start + room + gap <= tail).then_some(start);
+        let before = |start: usize| (start + room <= tail).then_some(start);
         if self.head > tail {
             // Used from tail to head: behind it, or from the beginning.
             return behind.or(before(place(0)));

@@ -434,6 +434,8 @@ impl Link {
     fn push_until_full(&mut self, copy: &mut dyn FnMut(&mut [u8])) -> Result<bool> {
         let Outgoing { total, packet, slots, in_page, .. } = self.outgoing;
         let gap = if in_page.is_some() { 0 } else { GAP };
+        // So many packets are to fit, wherever the first one begins.
+        let in_page = in_page.filter(|_| packet * slots + PAGE <= self.out.arena());
         let window = (packet + gap) * slots + in_page.map_or(0, |_| PAGE);
         while self.outgoing.sent < total {
             let sent = self.outgoing.sent;
