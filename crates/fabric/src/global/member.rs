@@ -13,7 +13,9 @@ use super::heartbeat::Log;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::heartbeat::{self, Heartbeat};
-use crate::primitive::{Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request};
+use crate::primitive::{
+    Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request, TERM_MAX,
+};
 use crate::protocol::{NodeId, Payload, Time};
 use crate::region::{Region, Rights};
 use crate::shell::{Hand, Handler, Setup, Shell, Traffic};
@@ -162,8 +164,8 @@ impl Begin {
                 Err(format!("{node} leads: there is nobody to take it in"))
             }
             Begin::Again { .. } if node != master => Err(format!("{master} leads, not {node}")),
-            Begin::Again { term: 0 | 1, .. } => {
-                Err("a master that begins again has a term of 2 or more".to_owned())
+            Begin::Again { term, .. } if !(2..=TERM_MAX).contains(term) => {
+                Err(format!("a master that begins again has a term of 2 to {TERM_MAX}, not {term}"))
             }
             _ => Ok(()),
         }

@@ -16,9 +16,12 @@ impl Core {
     pub(super) fn evidence(&mut self, now: Time, node: NodeId) {
         let Some(sequencer) = &mut self.sequencer else { return };
         sequencer.joining.remove(&node);
+        if node == self.config.node {
+            return;
+        }
         if let Some(collection) = &mut sequencer.collecting {
             collection.lose(node);
-        } else if node != self.config.node && self.members.contains(node) {
+        } else if self.members.contains(node) {
             self.reopen(now, &[node]);
         }
     }

@@ -161,6 +161,9 @@ pub(super) enum Standing {
 /// ten thousand operations a second a term has enough for three years.
 const TERM_SHIFT: u32 = 40;
 
+/// The last term that there can be.
+pub const TERM_MAX: u32 = (1 << (u64::BITS - TERM_SHIFT)) - 1;
+
 /// The number of a term's first epoch; the term is above.
 pub(super) const fn first_epoch(term: u32) -> u64 {
     ((term as u64) << TERM_SHIFT) | 1

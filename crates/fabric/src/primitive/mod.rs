@@ -66,7 +66,7 @@ mod transfer;
 mod tree;
 mod wire;
 
-pub use member::{Config, Core, Notice, Refusal, Request};
+pub use member::{Config, Core, Notice, Refusal, Request, TERM_MAX};
 pub use message::{
     Account, Carried, KINDS, Known, Message, Op, Opening, Outcome, Relation, What, Work, Wrote,
 };
