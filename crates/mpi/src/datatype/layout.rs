@@ -213,6 +213,9 @@ struct Sequence {
     parts: Vec<Part>,
     size: usize,
     list: List,
+    /// Whether a long list was copied into this one. Once for each sequence, all cost the sum of
+    /// what they are made of, and what is built by appending stays one list.
+    has_copied: bool,
 }
 
 impl Sequence {
@@ -232,6 +235,9 @@ impl Sequence {
         if dense(blocks, stride) {
             self.list.push(at + blocks[0].at, count * blocks[0].length);
         } else if count.saturating_mul(blocks.len()) <= LIST_MAX {
+            self.list.push_all(at, count, stride, blocks);
+        } else if count == 1 && !self.has_copied {
+            self.has_copied = true;
             self.list.push_all(at, count, stride, blocks);
         } else {
             self.part(at, Layout::repeat(count, stride, body));

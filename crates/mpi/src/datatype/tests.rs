@@ -234,7 +234,15 @@ fn irregular_lists_of_irregular_lists_cost_the_sum_of_their_arguments() {
         layout = Layout::sequence(far(level).map(|at| (at << 3, 1, 0, &layout)));
     }
     assert_eq!(layout.size, 4 * 200 * 200 * 200);
-    assert!(weight(&layout, &mut BTreeSet::new()) <= 3 * 200);
+    assert!(weight(&layout, &mut BTreeSet::new()) <= 6 * 200);
+
+    // What is built by appending is one list.
+    let mut layout = Layout::bytes(4);
+    for at in far(0).skip(1) {
+        let parts = [(0, 1, 0, &layout), (at << 3, 1, 0, &Layout::bytes(4))];
+        layout = Layout::sequence(parts.into_iter());
+    }
+    assert!(matches!(layout.form, Form::Blocks(_)), "{layout:?}");
 }
 
 #[test]
