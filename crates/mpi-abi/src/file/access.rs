@@ -224,16 +224,18 @@ pub(super) fn outgoing(elements: Elements, form: Form) -> Result<Elements> {
 
 /// Elements of what was read as `external32`, of which the first `done` bytes are there.
 fn incoming(external: &Elements, elements: &Elements, done: usize) -> Result<()> {
-    let (size, datatype, memory) = (external.size(), elements.datatype(), elements.memory());
+    let (datatype, memory) = (elements.datatype(), elements.memory());
+    let count = done.div_ceil(datatype.size().max(1));
+    let size = count * datatype.size();
     let mut place = external.memory().clone();
     let bytes = place.bytes_mut(0, size);
     if done < size {
-        // What is there already of the others stays.
+        // What is there already of the last one's other parts stays.
         let mut own = vec![0; size];
-        datatype.pack_external(elements.count(), memory, &mut own)?;
+        datatype.pack_external(count, memory, &mut own)?;
         bytes[done..].copy_from_slice(&own[done..]);
     }
-    datatype.unpack_external(elements.count(), &mut memory.clone(), bytes).map(drop)
+    datatype.unpack_external(count, &mut memory.clone(), bytes).map(drop)
 }
 
 /// Writes all bytes of a buffer to parts of a file.

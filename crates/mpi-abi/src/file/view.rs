@@ -79,8 +79,8 @@ export! {
         datarep: Text<'_>, hints: MPI_Info,
     ) on fh {
         let (file, hints) = (file(fh)?, info::infos(hints));
-        if disp == MPI_DISPLACEMENT_CURRENT && file.is(MPI_MODE_SEQUENTIAL) {
-            // Where the shared pointer is when all have come.
+        if file.is(MPI_MODE_SEQUENTIAL) {
+            // `MPI_DISPLACEMENT_CURRENT` is where the shared pointer is when all have come.
             all_say(&file.comm, &[])?;
         }
         let made = committed(etype).and_then(|etype| {
