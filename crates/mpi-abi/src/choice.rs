@@ -105,13 +105,7 @@ pub fn message<T>(
             });
             found.map(Some)
         }
-        false => process.look(|state| {
-            let found = find(state, wanted);
-            if found.is_none() {
-                state.can_come(wanted, from)?;
-            }
-            Ok(found)
-        }),
+        false => process.look(|state| Ok(find(state, wanted))),
     };
     if !is_watched {
         return seek(wanted, waits);

@@ -175,7 +175,7 @@ impl Requests {
 
     /// What it was, and what errors of it are about.
     #[inline]
-    fn forget(&mut self, handle: &mut MPI_Request) -> Option<(Option<Active>, Id)> {
+    fn forget(&mut self, handle: &mut MPI_Request) -> Forgotten {
         if *handle == SENT {
             *handle = MPI_REQUEST_NULL;
             return None;
@@ -353,10 +353,19 @@ pub fn look_again(handles: &[MPI_Request], all: &mut [Option<Active>]) {
     }
 }
 
-/// Takes away the handle of an operation that has ended; that of a persistent one stays. What has
-/// become of the program's own it tells here, where nothing is locked.
-pub fn finish(handle: &mut MPI_Request, ended: Ended) -> Ended {
-    let forgotten = requests().forget(handle);
+/// What a handle stood for, and what errors of that are about.
+pub type Forgotten = Option<(Option<Active>, Id)>;
+
+/// Takes away the handle of an operation that has ended; that of a persistent one stays. Who has
+/// polled the operation does it before anybody else can look at the handle: its ticket is given out
+/// again.
+pub fn forgotten(handle: &mut MPI_Request) -> Forgotten {
+    requests().forget(handle)
+}
+
+/// How an operation has ended whose handle was forgotten. What has become of the program's own it
+/// tells here, where nothing is locked.
+pub fn conclude(ended: Ended, forgotten: Forgotten) -> Ended {
     let Some((was, about)) = forgotten else { return ended };
     let ended = match was {
         Some(Active::Generalized(number)) => generalized::finish(number),

@@ -19,15 +19,16 @@ use crate::world::world;
 /// Waits for one.
 fn wait(handle: &mut MPI_Request, active: Active) -> Ended {
     if let Active::Ended(status) = active {
-        return request::finish(handle, request::said(status));
+        return request::conclude(request::said(status), request::forgotten(handle));
     }
     let waits = request::waits_for([active].iter());
     let mut all = [Some(active)];
-    let ended = world()?.process.wait(waits, |state| {
+    let (ended, forgotten) = world()?.process.wait(waits, |state| {
         request::look_again(&[*handle], &mut all);
-        Ok(request::poll(state, all[0].unwrap_or(active)))
+        let ended = request::poll(state, all[0].unwrap_or(active));
+        Ok(ended.map(|ended| (ended, request::forgotten(handle))))
     })?;
-    request::finish(handle, ended)
+    request::conclude(ended, forgotten)
 }
 
 /// How it has ended, if it has.
@@ -51,7 +52,8 @@ fn look(handle: MPI_Request) -> Result<Option<Ended>> {
         drop(state);
         return Ok(Some(Ok(generalized::status(number)?)));
     }
-    let ended = request::poll(&mut state, active).unwrap_or(Ok(EMPTY));
+    // It was ended and started again meanwhile.
+    let Some(ended) = request::poll(&mut state, active) else { return Ok(None) };
     // It is asked for again.
     request::keep(
         handle,
@@ -82,19 +84,17 @@ fn finish_all(
     let which: Vec<usize> = which.collect();
     let mut state = world()?.process.state();
     let active = request::all_active(handles)?;
-    let polled: Vec<_> = which
-        .iter()
-        .map(|at| active[*at].and_then(|active| request::poll(&mut state, active)))
-        .collect();
+    let mut take = |at: usize| {
+        let ended = request::poll(&mut state, active[at]?).unwrap_or(Ok(EMPTY));
+        Some((ended, request::forgotten(&mut handles[at])))
+    };
+    let taken: Vec<_> = which.into_iter().map(&mut take).collect();
     drop(state);
     let mut statuses = Statuses::new(statuses);
-    for (place, (at, ended)) in which.into_iter().zip(polled).enumerate() {
-        match active[at] {
+    for (place, taken) in taken.into_iter().enumerate() {
+        match taken {
             None => statuses.set_empty(place),
-            Some(_) => {
-                let ended = ended.unwrap_or(Ok(EMPTY));
-                statuses.set(place, request::finish(&mut handles[at], ended));
-            }
+            Some((ended, forgotten)) => statuses.set(place, request::conclude(ended, forgotten)),
         }
     }
     statuses.done()
