@@ -45,8 +45,12 @@ mod steps {
     const SIZE: usize = 4096 + ENTRIES * ENTRY + ARENA;
 
     fn ends() -> (Arc<Mapped>, Shared, Shared) {
-        let segment = Arc::new(Mapped::heap(SIZE));
-        let end = || Shared::new(segment.clone(), [64, 4096, 4096 + Shared::RING], ARENA);
+        ends_of(ARENA)
+    }
+
+    fn ends_of(arena: usize) -> (Arc<Mapped>, Shared, Shared) {
+        let segment = Arc::new(Mapped::heap(SIZE - ARENA + arena));
+        let end = || Shared::new(segment.clone(), [64, 4096, 4096 + Shared::RING], arena);
         let (one, two) = (end(), end());
         (segment, one, two)
     }
@@ -243,6 +247,35 @@ mod steps {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 256 }))]
+
+        #[test]
+        fn no_record_is_written_over_wherever_it_is_to_stand(
+            steps in proptest::collection::vec(
+                (0_u8..5, 121..12_000_usize, 12..17_u32, 0..9_usize, 0..64_usize),
+                1..if cfg!(miri) { 20 } else { 200 },
+            ),
+        ) {
+            let (_segment, one, two) = ends_of(1 << 16);
+            let (mut producer, mut consumer) = (Producer::new(one), Consumer::new(two));
+            let (mut sent, mut got) = (0_u8, 0_u8);
+            for (what, size, window, gap, line) in steps {
+                let in_page = (what == 1).then_some(64 * line);
+                let berth = Berth { window: 1 << window, gap: 64 * gap, in_page };
+                if what < 3 {
+                    let is_empty = sent == got;
+                    let place = producer.push((Kind::Whole, 0), size, berth, |to| to.fill(sent));
+                    let place = place.expect("no garbage");
+                    prop_assert!(!is_empty || place.is_some(), "there is room where nothing is");
+                    prop_assert!(place.is_none_or(|at| in_page.is_none_or(|it| at % 4096 == it)));
+                    sent = sent.wrapping_add(place.is_some().into());
+                } else if what == 3 {
+                    producer.rewind(size, 1 << window);
+                } else if let Some((_, bytes)) = next(&mut consumer).expect("no garbage") {
+                    prop_assert!(bytes.iter().all(|byte| *byte == got), "record {got}");
+                    got = got.wrapping_add(1);
+                }
+            }
+        }
 
         #[test]
         fn garbage_in_the_memory_is_found_or_harmless(
