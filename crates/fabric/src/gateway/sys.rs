@@ -157,6 +157,9 @@ pub(super) fn without_signal<T>(write: impl FnOnce() -> Result<T, Errno>) -> Res
     }
 }
 
+/// From how many bytes on a message is copied in two lanes: a lane is to be a page.
+const LANED: usize = 8192;
+
 /// Copies bytes out of words. By the protocol nobody writes them meanwhile; of one who breaks it
 /// the bytes are whatever they are.
 ///
@@ -167,7 +170,7 @@ pub(super) fn copy_out(words: &[AtomicU64], bytes: &mut [u8]) {
     let from = words.as_ptr().cast();
     // SAFETY: the length was checked, and what is exclusively borrowed is elsewhere. There is no
     // reference to the bytes in the segment, so they may change at any time.
-    unsafe { crate::sys::copy(from, bytes.as_mut_ptr(), bytes.len()) };
+    unsafe { crate::sys::copy(from, bytes.as_mut_ptr(), bytes.len(), LANED) };
 }
 
 /// Copies bytes into words. By the protocol nobody accesses them meanwhile.

@@ -18,14 +18,14 @@ use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
 
-/// The part of the arena that short messages go through: as much as a second-level cache. In a
-/// smaller one a line is still in the receiver's cache when it is written again, and has to be
-/// taken from it (docs/decisions/pipeline.md, the footprint).
-const SHORT_WINDOW: usize = 1024 * 1024;
+/// The part of the arena that short messages go through: twice as much as a second-level cache of
+/// 1 MB. In a smaller one a line is still in the receiver's cache when it is written again, and has
+/// to be taken from it (docs/decisions/pipeline.md, the footprint).
+const SHORT_WINDOW: usize = 2 * 1024 * 1024;
 
 /// Bytes left free behind a record of a message that is not long: a receiver that reads it has its
 /// processor fetch what lies behind as well, and that is where the next one is written
-/// (docs/decisions/near.md, a gap behind a piece).
+/// (docs/decisions/fabric-speed.md, short messages).
 const GAP: usize = 512;
 
 /// From how many bytes on it matters more where in a page records begin: a processor takes a load
