@@ -29,7 +29,8 @@
 //! * **A listener that stands still, or is slower than most**: the others have waited for it for
 //!   [`IMAGE_STALL`] at most in all; then it listens no more, and takes from the swarm.
 //! * **A client that accuses others falsely, or pretends to be many helpers**: holds the image's
-//!   key, as all do; the image then comes from the server, more slowly.
+//!   key, as all do; the image then comes from the server, more slowly. That many have lost their
+//!   helpers at once, as when a rack goes, is held against those who are left for a chunk or two.
 
 use casts::Casts;
 #[cfg(doc)]
@@ -54,7 +55,11 @@ const LOST: usize = 2;
 /// How many more helpers a client has lost than it has had chunks from helpers, before it takes
 /// from the server only: each may have cost it seconds, and one machine can pretend to be any
 /// number of them.
-const DISAPPOINTED: u32 = 4;
+const DISAPPOINTED: i64 = 4;
+
+/// How many chunks from the server make up for a helper that was lost: whoever takes from it only
+/// could not find out otherwise that those who are there now do give.
+const CONSOLED: i64 = 16;
 
 /// What an ask is answered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,8 +148,9 @@ struct Member {
     sources: BTreeSet<Client>,
     /// Helpers that it is not sent to again.
     barred: BTreeSet<Client>,
-    /// Helpers that it has lost, less the chunks that helpers have given it.
-    disappointed: u32,
+    /// Helpers that it has lost, less the chunks that helpers have given it, times [`CONSOLED`].
+    /// Many that have given much may all leave at once, so it goes below nothing.
+    disappointed: i64,
     /// It hears what is cast.
     listens: bool,
     /// Chunks of which it has most, so that it takes the rest from the swarm.
@@ -246,8 +252,10 @@ impl Swarm {
         }
         member.holds.put(chunk, true);
         member.held += 1;
-        if let Some(Some(_)) = freed {
-            member.disappointed = member.disappointed.saturating_sub(1);
+        match freed {
+            Some(Some(_)) => member.disappointed -= CONSOLED,
+            Some(None) if member.disappointed > 0 => member.disappointed -= 1,
+            _ => {}
         }
         self.speak_for(client, chunk, true);
         self.is_stale |= self.casts.has(client, chunk);
@@ -337,7 +345,7 @@ impl Swarm {
     /// A client is not sent to a helper again.
     fn bar(&mut self, client: Client, helper: Client) {
         let Some(member) = self.members.get_mut(&client) else { return };
-        member.disappointed += u32::from(member.barred.insert(helper));
+        member.disappointed += CONSOLED * i64::from(member.barred.insert(helper));
         if member.sources.remove(&helper)
             && let Some(helper) = self.members.get_mut(&helper)
         {
@@ -405,7 +413,7 @@ impl Swarm {
 
     /// Whether a client may take from a helper.
     fn may_take(member: &Member, helper: Client) -> bool {
-        member.disappointed < DISAPPOINTED
+        member.disappointed < DISAPPOINTED * CONSOLED
             && !member.barred.contains(&helper)
             && (member.sources.contains(&helper) || member.sources.len() < IMAGE_SOURCES)
     }

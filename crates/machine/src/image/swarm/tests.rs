@@ -365,6 +365,69 @@ fn who_meets_one_helper_after_the_other_that_gives_nothing_takes_from_the_server
     assert!(lost > 1, "one that is lost is nobody's fault");
 }
 
+/// One that has all chunks and gives them.
+fn helper(swarm: &mut Swarm, chunks: u32) -> Client {
+    let helper = swarm.enter();
+    (0..chunks).for_each(|chunk| swarm.has(helper, chunk, NOW));
+    swarm.serves(helper, NOW);
+    helper
+}
+
+/// What a client is given that asks once.
+fn asked(swarm: &mut Swarm, client: Client) -> Grant {
+    assert!(swarm.ask(client, NOW));
+    swarm.granted().pop().expect("somebody has something")
+}
+
+#[test]
+fn whose_helpers_all_leave_at_once_takes_from_others_again() {
+    for given in [0, 8] {
+        let mut swarm = Swarm::new(64);
+        let client = swarm.enter();
+        let first = helper(&mut swarm, 64);
+        for _ in 0..given {
+            let grant = asked(&mut swarm, client);
+            assert_eq!(grant.from, Some(first));
+            swarm.has(client, grant.chunk, NOW);
+        }
+        swarm.leave(first, NOW);
+        for _ in 0..DISAPPOINTED {
+            let helper = helper(&mut swarm, 64);
+            let grant = asked(&mut swarm, client);
+            assert_eq!(grant.from, Some(helper));
+            swarm.leave(helper, NOW);
+            swarm.failed(client, grant.chunk, Fault::Lost, NOW);
+        }
+        let next = helper(&mut swarm, 64);
+        let grant = asked(&mut swarm, client);
+        assert_eq!(grant.from, (given > 0).then_some(next), "{given} were given");
+        swarm.has(client, grant.chunk, NOW);
+        assert_eq!(asked(&mut swarm, client).from, Some(next), "the server's chunk consoles");
+    }
+}
+
+#[test]
+fn who_is_disappointed_again_is_consoled_by_some_chunks_of_the_server_only() {
+    let mut swarm = Swarm::new(64);
+    let client = swarm.enter();
+    let mut from_server = 0;
+    for lost in 0..DISAPPOINTED + 2 {
+        let helper = helper(&mut swarm, 64);
+        let grant = loop {
+            let grant = asked(&mut swarm, client);
+            if grant.from == Some(helper) {
+                break grant;
+            }
+            from_server += 1;
+            swarm.has(client, grant.chunk, NOW);
+        };
+        let due = [0, 1, 1 + CONSOLED][(lost + 1 - DISAPPOINTED).max(0) as usize];
+        assert_eq!(from_server, due, "{lost} were lost");
+        swarm.failed(client, grant.chunk, Fault::Lost, NOW);
+        swarm.leave(helper, NOW);
+    }
+}
+
 /// Equal links, as [`simulated`] has them.
 #[derive(Clone, Copy, Default)]
 struct Lab {
