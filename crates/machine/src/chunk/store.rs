@@ -229,7 +229,8 @@ impl Chunks {
     }
 
     /// A file that is whole was looked at. If it lacks chunks it grows again, where it is: who has
-    /// it open gets them too. If it lacks none it is right, whatever was done to its time or mode.
+    /// it open gets them too. If it lacks none it is right, whatever was done to its time or mode,
+    /// but for what was written behind its end.
     ///
     /// # Errors
     /// The system's.
@@ -261,6 +262,11 @@ impl Chunks {
             self.found.retain(|hash, (file, _)| file != name || !missing.contains_key(hash));
             kept.missing = missing;
         } else {
+            // The pieces do not tell of bytes behind them, with which the next who takes it over
+            // would not have it.
+            if look.stamp.0 != kept.recipe.size {
+                File::options().write(true).open(&path)?.set_len(kept.recipe.size)?;
+            }
             kept.stamp = now()?;
         }
         kept.is_unseen = false;

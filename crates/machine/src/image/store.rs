@@ -600,6 +600,20 @@ mod tests {
     }
 
     #[test]
+    fn to_push_again_mends_a_file_that_became_longer() {
+        let scratch = Scratch::new("longer");
+        let images = Images::open(&scratch).unwrap();
+        pushed(&images, "one", b"bytes").unwrap();
+        let digest = images.get("one", "any").unwrap().digest.to_string();
+        let mut open = File::options().append(true).open(scratch.join(digest)).unwrap();
+        open.write_all(b"\n").unwrap();
+        pushed(&images, "one", b"bytes").unwrap();
+        assert_eq!(open.metadata().unwrap().len(), 5);
+        drop(images);
+        assert_eq!(Images::open(&scratch).unwrap().names(), ["one"], "the next manager has it");
+    }
+
+    #[test]
     fn a_push_copies_what_other_images_have_and_asks_for_what_is_wrong_there() {
         let scratch = Scratch::new("copied");
         let images = Images::open(&scratch).unwrap();
