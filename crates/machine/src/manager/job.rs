@@ -692,11 +692,10 @@ impl Job {
         }
     }
 
-    /// Whether all that a rank has written is here, if its program has ended. Where the log does
-    /// not tell, nor this manager knows, it is taken to be.
-    fn has_all_of(&self, state: &State, rank: usize) -> bool {
+    /// Whether all that a rank has written is here, if its program has ended and it is not closed.
+    pub(super) fn has_all_of(&self, state: &State, rank: usize) -> bool {
         let told = self.placed.get().and_then(|placed| placed.log.has_ended(rank));
-        told.unwrap_or_else(|| state.is_restored || state.followed.get(rank) == Some(&0))
+        told.unwrap_or_else(|| state.followed.get(rank) == Some(&0))
     }
 
     /// The connection to a node is gone, and all ranks that were reached over it.

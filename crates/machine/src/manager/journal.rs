@@ -124,7 +124,8 @@ pub enum Record {
         /// Raw wait(2) status.
         status: i32,
     },
-    /// The session of a rank whose program has ended is about to be wiped.
+    /// The session of a rank whose program has ended is about to be wiped, or has been: all that
+    /// the rank has written is here.
     Closed {
         /// The job's number.
         job: u32,

@@ -416,10 +416,14 @@ impl Progress {
     }
 
     /// Nothing is heard of a rank, whose node is not known to have died: it may run on, and the job
-    /// does not begin again beside it.
-    pub fn rank_absent(&mut self, rank: usize, reason: &str) -> Vec<Action> {
+    /// does not begin again beside it. If its program has ended, it matters whether all is here
+    /// that it has written.
+    pub fn rank_absent(&mut self, rank: usize, has_all: bool, reason: &str) -> Vec<Action> {
         self.is_final();
-        self.rank_lost(rank, reason)
+        match has_all {
+            true => self.rank_lost(rank, reason),
+            false => self.output_lost(rank, reason),
+        }
     }
 
     /// It does not begin again, whatever befell it.

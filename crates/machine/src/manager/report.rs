@@ -12,7 +12,7 @@ use crate::memory::{Memory, name_of};
 use crate::output::Output;
 use crate::usage::Usage;
 use muster_ninep::error::Errno;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::sync::{Arc, Weak};
 
@@ -238,6 +238,23 @@ impl Job {
         }
     }
 
+    /// The same of ranks all of whose output is here. Where their log does not tell that before the
+    /// job is over, the manager after this one has it from the journal.
+    fn note_ends(&self, exits: &[(usize, i32)], ended: &[Ended]) {
+        if self.placed.get().is_none_or(|placed| placed.log.has_ended(0).is_some()) {
+            return self.note_exits(exits);
+        }
+        let job = self.attempt;
+        let usages: HashMap<_, _> = ended.iter().map(|one| (one.rank, one.usage)).collect();
+        let exits = exits.iter().flat_map(|&(rank, status)| {
+            let usage = usages[&rank];
+            [Record::Exited { job, rank, status }, Record::Closed { job, rank, usage }]
+        });
+        if let Some(manager) = self.manager.upgrade() {
+            let _ = manager.record(&exits.collect::<Vec<_>>());
+        }
+    }
+
     /// Tells it to who waits for these ranks, and reads them.
     pub(super) fn tell_exits(&self, exits: &[(usize, i32)]) {
         let Some(placed) = self.placed.get() else { return };
@@ -262,7 +279,7 @@ impl Job {
             let awaited = ended.iter().filter(|one| state.is_awaited(one.rank));
             awaited.map(|one| (one.rank, one.status)).collect()
         };
-        self.note_exits(&exits);
+        self.note_ends(&exits, &ended);
         self.tell_exits(&exits);
         let mut state = self.state();
         let progress = &mut state.progress;

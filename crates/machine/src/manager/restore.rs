@@ -17,6 +17,7 @@ use super::progress::{Bears, Progress};
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Stamps, Status};
 use super::waits::Waits;
 use super::{again, follow, launch};
+use crate::output::Output;
 use crate::usage::Usage;
 use muster_ninep::error::{Errno, Result};
 use std::collections::{BTreeMap, HashMap};
@@ -450,10 +451,16 @@ impl Job {
     /// A rank's node has not come back, nor has anybody told that it died.
     fn rank_absent(self: &Arc<Job>, rank: usize) {
         let why = "its node has not come back after the manager was started again";
-        self.give_up_on(|state| match state.is_awaited(rank) {
-            true => state.progress.rank_absent(rank, why),
-            false => Vec::new(),
+        self.give_up_on(|state| {
+            let has_all = self.has_all_of(state, rank);
+            match state.is_awaited(rank) {
+                true => state.progress.rank_absent(rank, has_all, why),
+                false => Vec::new(),
+            }
         });
+        if let Some(placed) = self.placed.get() {
+            placed.log.end(Output::BOTH.map(|output| (rank, output)));
+        }
     }
 }
 
@@ -462,6 +469,40 @@ mod tests {
     use super::*;
     use crate::manager::journal::Journal;
     use crate::scratch::Scratch;
+    use std::sync::Weak;
+
+    /// The job was done with exit status 0, and nobody was told that its log was cut.
+    #[test]
+    fn a_rank_whose_node_does_not_come_back_is_lost_unless_all_that_it_has_written_is_here() {
+        for (is_held, has_all) in [(false, false), (true, false), (false, true)] {
+            let scratch = Scratch::new("absent");
+            let birth =
+                Birth { id: 1, attempt: 1, requeued: Vec::new(), submitted: 0.0, view: None };
+            let job = Job::of(Weak::new(), birth);
+            let log = JobLog::open(&scratch.join("log"), 1).unwrap();
+            if is_held {
+                log.hold();
+            }
+            if has_all {
+                log.end(Output::BOTH.map(|output| (0, output)));
+            }
+            let _ = job.placed.set(Placed { log, waits: Waits::new(1) });
+            let placed =
+                journal::Placed { node: "n0".to_owned(), local: 0, session: 1, instance: 1 };
+            let bears = Bears { again: is_held, ..Bears::default() };
+            job.restored(
+                Progress::restore(vec![rank_of((0, placed))], bears),
+                Spec::default(),
+                vec![1],
+            );
+            job.has_exited(0, 0);
+            job.rank_absent(0);
+            let (end, exit, why) = job.state().progress.verdict().expect("it is over");
+            let exits = if has_all { (End::Done, 0) } else { (End::Lost, 125) };
+            assert_eq!((end, exit), exits, "{is_held}: {why:?}");
+            assert!(has_all || why.unwrap().contains("the last of what it had written"));
+        }
+    }
 
     /// An urgent one of a thousand runs first, and is the first to be forgotten.
     #[test]

@@ -243,17 +243,17 @@ fn a_job_does_not_begin_again_beside_a_node_that_only_does_not_answer() {
 fn a_job_does_not_begin_again_beside_a_rank_that_only_is_not_heard_of() {
     let mut job = begun_again(2);
     job.rank_lost(0, "n0 died");
-    assert!(job.rank_absent(1, "it has not come back").contains(&Action::Finish));
+    assert!(job.rank_absent(1, true, "it has not come back").contains(&Action::Finish));
     assert_eq!(job.cleared(), None);
     let (end, _, why) = job.verdict().unwrap();
     assert_eq!((end, why.unwrap().contains("n0 died")), (End::Lost, true));
     let mut job = begun_again(2);
-    assert_eq!(job.rank_absent(1, "it has not come back")[0], Action::Signal(TERM));
+    assert_eq!(job.rank_absent(1, true, "it has not come back")[0], Action::Signal(TERM));
     job.rank_lost(0, "n0 died");
     assert_eq!(job.cleared(), None);
     // One that is not to begin again bears it as any other loss.
     let mut job = bearing(2, Bears { losses: true, ..Bears::default() });
-    assert_eq!(job.rank_absent(0, "it has not come back"), []);
+    assert_eq!(job.rank_absent(0, true, "it has not come back"), []);
 }
 
 #[test]
