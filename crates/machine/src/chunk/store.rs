@@ -490,11 +490,12 @@ impl Chunks {
         }
     }
 
-    /// Removes a file that nobody wants.
-    pub(crate) fn forget(&mut self, name: &Name) {
+    /// Removes a file that nobody wants; true if it is not kept then.
+    pub(crate) fn forget(&mut self, name: &Name) -> bool {
         if self.files.get(name).is_some_and(|kept| kept.users == 0) {
             self.remove(name);
         }
+        !self.files.contains_key(name)
     }
 
     /// Removes a file, whoever wants it.

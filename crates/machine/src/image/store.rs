@@ -51,6 +51,19 @@ struct Index {
     listen: Option<String>,
 }
 
+impl Index {
+    fn of(state: &State) -> Index {
+        let line = |image: &Arc<Image>| Line {
+            name: image.name.clone(),
+            arch: image.arch.clone(),
+            digest: image.digest.to_string(),
+            size: image.recipe.size,
+            pushed: image.pushed,
+        };
+        Index { images: state.all.values().map(line).collect(), listen: state.listen.clone() }
+    }
+}
+
 /// An image in the index.
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -64,6 +77,9 @@ struct Line {
 /// All images of a cluster.
 pub struct Images {
     directory: PathBuf,
+    /// Held, before the state is, by who changes what the index says until it says so. The disk may
+    /// be slow, so the state is not: the one thread of the manager's files looks at it.
+    writing: Mutex<()>,
     state: Mutex<State>,
     /// Held while it is opened or closed, which waits for those behind it: they must not need it.
     door: Mutex<Option<Door>>,
@@ -113,7 +129,7 @@ impl Images {
         let listen = index.listen;
         let state = Mutex::new(State { chunks, all, listen: listen.clone(), open: None });
         let (directory, door) = (directory.to_owned(), Mutex::default());
-        let images = Images { directory, state, door, multicasts };
+        let images = Images { directory, writing: Mutex::default(), state, door, multicasts };
         images.sweep();
         let images = Arc::new(images);
         let listen = listen.unwrap_or_default();
@@ -129,6 +145,10 @@ impl Images {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("no holder panics")
+    }
+
+    fn writing(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().expect("no holder panics")
     }
 
     /// Removes what a manager that was killed has left half-done.
@@ -189,6 +209,7 @@ impl Images {
     /// On a full disk there may be room for the new index only once the files are gone: a line of
     /// the old one whose file is not there tells of no image.
     pub(super) fn remove(&self, name: &str, arch: Option<&str>) -> Result<()> {
+        let _writing = self.writing();
         let mut state = self.state();
         let is_meant =
             |(own, of): &(String, String)| own == name && arch.is_none_or(|arch| of == arch);
@@ -197,8 +218,11 @@ impl Images {
             return Err(unknown(name, arch));
         }
         let gone: Vec<_> = gone.iter().filter_map(|key| state.all.remove_entry(key)).collect();
-        let mut written = self.write_index(&state);
+        let index = Index::of(&state);
+        drop(state);
+        let mut written = self.write_index(&index);
         let is_written = written.is_ok();
+        let mut state = self.state();
         let is_shared =
             |image: &Arc<Image>| state.all.values().any(|other| other.digest == image.digest);
         let (shared, own): (Vec<_>, Vec<_>) =
@@ -207,7 +231,9 @@ impl Images {
         // An open file takes its room until it is closed.
         drop(own);
         if !is_written {
-            written = self.write_index(&state);
+            drop(state);
+            written = self.write_index(&index);
+            state = self.state();
         }
         match written {
             // The next manager would find these.
@@ -225,8 +251,9 @@ impl Images {
     /// An image or a push wants a file no longer, which goes with the last of them.
     fn discard(&self, state: &mut State, digest: Name) {
         state.chunks.release(&digest);
-        if state.all.values().all(|image| image.digest != digest) {
-            state.chunks.forget(&digest);
+        let is_unwanted = state.all.values().all(|image| image.digest != digest);
+        // A push of the same may have written its recipe, for an image that is there in a moment.
+        if is_unwanted && state.chunks.forget(&digest) {
             let _ = fs::remove_file(self.recipe_file(&digest));
         }
     }
@@ -235,17 +262,9 @@ impl Images {
         self.directory.join(format!("{digest}.recipe"))
     }
 
-    fn write_index(&self, state: &State) -> Result<()> {
-        let line = |image: &Arc<Image>| Line {
-            name: image.name.clone(),
-            arch: image.arch.clone(),
-            digest: image.digest.to_string(),
-            size: image.recipe.size,
-            pushed: image.pushed,
-        };
-        let images = state.all.values().map(line).collect();
-        let index = Index { images, listen: state.listen.clone() };
-        let text = serde_json::to_vec(&index).map_err(io::Error::from).map_err(unkept)?;
+    /// Written by who is [writing](Images::writing), and locks nothing else.
+    fn write_index(&self, index: &Index) -> Result<()> {
+        let text = serde_json::to_vec(index).map_err(io::Error::from).map_err(unkept)?;
         self.write(&self.directory.join("index"), &text)
     }
 
@@ -316,15 +335,18 @@ impl Images {
         if !multicasts {
             at += &format!(" {NO_MULTICAST}");
         }
+        let _writing = self.writing();
         let mut state = self.state();
         if state.listen.as_ref() == Some(&at) {
             return Ok(());
         }
         let before = state.listen.replace(at);
-        let written = self.write_index(&state);
+        let index = Index::of(&state);
+        drop(state);
+        let written = self.write_index(&index);
         match written {
             Ok(()) => self.multicasts.store(multicasts, Ordering::Relaxed),
-            Err(_) => state.listen = before,
+            Err(_) => self.state().listen = before,
         }
         written
     }
@@ -352,9 +374,13 @@ impl Images {
     /// Closes the door, also if the managers to come cannot be told.
     pub(super) fn close(&self) -> Result<()> {
         *self.door.lock().expect("no holder panics") = None;
-        let mut state = self.state();
-        (state.listen, state.open) = (None, None);
-        self.write_index(&state).map_err(|Error { errno, text }| {
+        let _writing = self.writing();
+        let index = {
+            let mut state = self.state();
+            (state.listen, state.open) = (None, None);
+            Index::of(&state)
+        };
+        self.write_index(&index).map_err(|Error { errno, text }| {
             let text = format!("the door is shut, but the next manager opens it again: {text}");
             Error::new(errno, text)
         })
@@ -487,7 +513,7 @@ impl Push {
         // It may be long on its way to the disk: nobody else waits meanwhile.
         let file = self.images.state().chunks.open(&self.digest)?;
         file.sync_all().map_err(unkept)?;
-        let mut state = self.images.state();
+        let _writing = self.images.writing();
         self.images.write(&recipe_file, &hashes)?;
         let (plan, multicasts) = (Plan::of(&self.recipe), self.images.multicasts.clone());
         let exchange = Exchange::new(file.try_clone()?, plan, multicasts);
@@ -500,11 +526,16 @@ impl Push {
             pushed: crate::manager::now(),
             exchange,
         };
+        let mut state = self.images.state();
         // The image's hold on the file, beside this push's, which ends with it.
         state.chunks.keep(MODE, &self.recipe)?;
         let key = (self.name.clone(), self.arch.clone());
         let before = state.all.insert(key.clone(), Arc::new(image));
-        if let Err(error) = self.images.write_index(&state) {
+        let index = Index::of(&state);
+        drop(state);
+        let written = self.images.write_index(&index);
+        let mut state = self.images.state();
+        if let Err(error) = written {
             match before {
                 Some(before) => state.all.insert(key, before),
                 None => state.all.remove(&key),
@@ -531,7 +562,9 @@ mod tests {
     use super::*;
     use crate::chunk::Hash;
     use crate::scratch::Scratch;
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use std::os::unix::fs::PermissionsExt;
+    use std::time::Duration;
 
     fn pushed(images: &Arc<Images>, name: &str, content: &[u8]) -> Result<()> {
         let recipe = Recipe { size: content.len() as u64, chunks: vec![Hash::of(content)] };
@@ -597,6 +630,32 @@ mod tests {
         let mut all = vec![0; CHUNK];
         one.file.read_exact_at(&mut all, 0).unwrap();
         assert_eq!(all, chunks[0]);
+    }
+
+    #[test]
+    fn who_lists_the_images_waits_for_nobody_who_waits_for_the_disk() {
+        let scratch = Scratch::new("slow");
+        let images = Images::open(&scratch).unwrap();
+        pushed(&images, "one", b"bytes").unwrap();
+        // To open it takes until somebody reads from it.
+        let slow = scratch.join("index.new");
+        mknodat(CWD, &slow, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        std::thread::scope(|scope| {
+            let removing = scope.spawn(|| images.remove("one", None));
+            let is_gone = || images.state.try_lock().is_ok_and(|state| state.all.is_empty());
+            let mut looks = 0;
+            while !is_gone() && !removing.is_finished() && looks < 1000 {
+                looks += 1;
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let shown = is_gone() && !removing.is_finished();
+            // The word that it is there is lost with the pipe, and is written anew.
+            drop(File::open(&slow).unwrap());
+            removing.join().unwrap().unwrap();
+            assert!(shown);
+        });
+        drop(images);
+        assert!(Images::open(&scratch).unwrap().names().is_empty());
     }
 
     #[test]
