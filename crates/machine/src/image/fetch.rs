@@ -17,10 +17,12 @@
 //! the disk is full, or this process is killed, `FILE.part/` stays for the next fetch. A machine
 //! that dies is noticed by those who take from it.
 
+mod disk;
 mod ear;
 mod part;
 mod room;
 mod session;
+mod sys;
 
 use super::held::{Held, tree};
 use super::swarm::Chunk;
@@ -375,6 +377,11 @@ impl Fetching {
         }
         let (held, file) = (&self.shared.held, &self.shared.ask.file);
         let part = self.part.path.join(held.name.to_string());
+        let is_stopped = || self.words.try_iter().any(|word| matches!(word, Word::Stop));
+        let written = disk::write_out(&held.file, held.recipe.size, is_stopped);
+        if !written.map_err(|error| local(file, error))? {
+            return Err(Error::Stopped);
+        }
         put(&held.file, &part, file).map_err(|error| local(file, error))?;
         self.is_whole = true;
         Ok(self.tell())
