@@ -316,7 +316,8 @@ fn a_beginning_that_cannot_be_is_refused() {
         (0, 0, Begin::With(Nodes::one(NodeId(1))), "node 0 leads, and is no member"),
         (2, 2, Begin::With(two.clone()), "node 2 is none of those"),
         (1, 1, again(2), "node 0 leads, not node 1"),
-        (0, 0, again(1), "a term of 2 or more"),
+        (0, 0, again(1), "a term of 2 to 16777215, not 1"),
+        (0, 0, again(1 << 24), "a term of 2 to 16777215, not 16777216"),
     ];
     for (runs, node, begin, why) in cases {
         let mut place = Place::unix();

@@ -382,6 +382,8 @@ fn lockers_of_a_machine_with_the_longest_name_are_told_apart() {
     assert_eq!(lock("fffffffffffffff1"), Ok(LockStatus::Success));
     assert_eq!(lock("fffffffffffffff2"), Ok(LockStatus::Blocked));
     assert_eq!(lock(&"f".repeat(100)), Err(Some(Errno::INVAL)));
+    // Its locks go with it, before its number is another test's file's.
+    client.clunk(shared).unwrap();
 }
 
 /// Once flock(2) through v9fs failed where it does not on a local file: it asks for either kind of
