@@ -30,7 +30,7 @@
 
 use super::RING_LEAST;
 use super::link::{ARRIVAL, Link, ROOM};
-use super::ring::{Berth, Kind, PAGE, Place, Record};
+use super::ring::{Berth, Kind, Place, Record};
 use super::segment::{self, Side};
 use super::send::time_to_receive;
 use crate::deadline::Deadline;
@@ -200,7 +200,7 @@ impl Link {
                 to = behind;
             }
         };
-        match self.out.push((Kind::Offer, total as u64), size, Berth::within(PAGE), fill) {
+        match self.out.push((Kind::Offer, total as u64), size, Berth::within(4096), fill) {
             Ok(Some(start)) => {
                 self.outgoing.is_blocked = false;
                 self.ring(ARRIVAL);

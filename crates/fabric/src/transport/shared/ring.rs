@@ -54,9 +54,6 @@ pub(crate) const FLAG_AT: usize = ENTRY - FLAG;
 /// What records in the arena are aligned to.
 pub(crate) const LINE: usize = 64;
 
-/// Bytes of a page.
-pub(crate) const PAGE: usize = 4096;
-
 /// The kind's place in a flag; the size is below.
 const KIND: u32 = 28;
 
@@ -153,14 +150,12 @@ pub(crate) struct Berth {
     pub(crate) window: usize,
     /// So many behind the record's are left free, unless the window ends there.
     pub(crate) gap: usize,
-    /// Where in a page the record begins, where that matters.
-    pub(crate) in_page: Option<usize>,
 }
 
 impl Berth {
     /// Anywhere in the first so many bytes.
     pub(crate) fn within(window: usize) -> Berth {
-        Berth { window, gap: 0, in_page: None }
+        Berth { window, gap: 0 }
     }
 }
 
@@ -263,10 +258,10 @@ impl<C: Cells> Producer<C> {
         assert!(kind != Kind::Whole || size > INLINE, "{size} bytes belong into the entry");
         let Some(entry) = self.entry()? else { return Ok(None) };
         let room = size.next_multiple_of(LINE).max(LINE);
-        let mut start = self.find(room, berth);
+        let mut start = self.find(room, berth.window);
         if start.is_none() {
             self.refresh()?;
-            start = self.find(room, berth);
+            start = self.find(room, berth.window);
         }
         let Some(start) = start else { return Ok(None) };
         // SAFETY: `find` gives what is in the arena and no live record's; the entry is freed.
@@ -302,22 +297,19 @@ impl<C: Cells> Producer<C> {
 
     /// Where `room` bytes are free within the window. It goes round even when all of it is free:
     /// how large the part is that is used decides which caches it is in (`pipeline/costs.rs`).
-    fn find(&self, room: usize, Berth { window, in_page, .. }: Berth) -> Option<usize> {
-        let arena = self.cells.arena();
-        let in_page = in_page.filter(|place| place + room <= arena);
-        let window = window.max(in_page.unwrap_or(0) + room).min(arena);
-        let place = |from: usize| from + in_page.map_or(0, |place| place.wrapping_sub(from) % PAGE);
-        let (head, tail) = (place(self.head), self.tail);
+    fn find(&self, room: usize, window: usize) -> Option<usize> {
+        let window = window.max(room).min(self.cells.arena());
+        let (head, tail) = (self.head, self.tail);
         let behind = (head + room <= window).then_some(head);
+        let begin = |end: usize| (room <= end).then_some(0);
         if self.live == 0 {
-            return behind.or((place(0) + room <= window).then_some(place(0)));
+            return behind.or(begin(window));
         }
-        let before = |start: usize| (start + room <= tail).then_some(start);
-        if self.head > tail {
+        if head > tail {
             // Used from tail to head: behind it, or from the beginning.
-            return behind.or(before(place(0)));
+            return behind.or(begin(tail));
         }
-        before(head)
+        (head + room <= tail).then_some(head)
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 
 use super::link::{ARRIVAL, Link, ROOM};
 use super::offer::Lent;
-use super::ring::{Berth, ENTRIES, INLINE, Kind, LINE, PAGE, Producer, Shared};
+use super::ring::{Berth, ENTRIES, INLINE, Kind, Producer, Shared};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::pipeline::plan::Plan;
@@ -23,15 +23,13 @@ use std::time::{Duration, Instant};
 /// to be taken from it (docs/decisions/pipeline.md, the footprint).
 const SHORT_WINDOW: usize = 2 * 1024 * 1024;
 
-/// Bytes left free behind a record of a message that is not long: a receiver that reads it has its
+/// Bytes left free behind a record of a message below [`LONG`]: a receiver that reads it has its
 /// processor fetch what lies behind as well, and that is where the next one is written
 /// (docs/decisions/fabric-speed.md, short messages).
 const GAP: usize = 512;
 
-/// From how many bytes on it matters more where in a page records begin: a processor takes a load
-/// for one of what was just stored if the two are at the same place of a page, and waits. So they
-/// begin half a page from where they do in the sender's memory, and likely in the receiver's.
-const ALIASED: usize = 32 * 1024;
+/// From how many bytes on records follow one another closely: gaps would cost streams of them.
+const LONG: usize = 32 * 1024;
 
 /// More messages than these that nobody answers are a stream, until an answer to each of the next
 /// few. Windows of them are one, too: an answer halves what was counted.
@@ -48,8 +46,6 @@ pub(super) struct Outgoing {
     sent: usize,
     packet: usize,
     slots: usize,
-    /// Where in a page its first record begins, if it is long.
-    in_page: Option<usize>,
     /// What is still to be sent: its end, from `at`.
     rest: Vec<u8>,
     at: usize,
@@ -101,26 +97,6 @@ fn size_of(parts: &[IoSlice<'_>]) -> usize {
     parts.iter().map(|part| part.len()).sum()
 }
 
-/// Half a page from where a message begins in memory, if it is long: of several parts the longest
-/// one counts.
-fn in_page(parts: &[IoSlice<'_>], size: usize) -> Option<usize> {
-    if size < ALIASED {
-        return None;
-    }
-    let (mut before, mut longest, mut begins) = (0, 0, 0);
-    for part in parts {
-        if part.len() > longest {
-            (longest, begins) = (part.len(), (part.as_ptr() as usize).wrapping_sub(before));
-        }
-        before += part.len();
-    }
-    Some(half_a_page_from(begins))
-}
-
-fn half_a_page_from(address: usize) -> usize {
-    address.wrapping_add(PAGE / 2) % PAGE
-}
-
 impl Link {
     /// The largest message.
     pub fn limit(&self) -> usize {
@@ -154,16 +130,14 @@ impl Link {
             return self.try_fill(size, fill);
         }
         if size <= self.out.arena() / 4 {
-            // Buffers mostly begin where a page does.
-            let in_page = (size >= ALIASED).then_some(PAGE / 2);
-            return self.push_whole(size, in_page, fill);
+            return self.push_whole(size, fill);
         }
         let plan = self.plan(size);
         let (packet, slots) = self.lengths(plan);
         let mut rest = std::mem::take(&mut self.outgoing.rest);
         rest.resize(size, 0);
         fill(&mut rest);
-        self.outgoing.begin(size, (packet, slots), Some(half_a_page_from(rest.as_ptr() as usize)));
+        self.outgoing.begin(size, packet, slots);
         (self.outgoing.rest, self.outgoing.at) = (rest, 0);
         self.pump().map(drop)
     }
@@ -184,7 +158,7 @@ impl Link {
             return self.try_whole(parts, size);
         };
         let mut source = Parts { parts, skip: 0 };
-        self.outgoing.begin(size, (packet, slots), in_page(parts, size));
+        self.outgoing.begin(size, packet, slots);
         if self.push_packets(&mut |to| source.copy(to))? {
             return Ok(());
         }
@@ -255,7 +229,7 @@ impl Link {
             }
         };
         let mut source = Parts { parts, skip: 0 };
-        self.outgoing.begin(size, (packet, slots), in_page(parts, size));
+        self.outgoing.begin(size, packet, slots);
         while !self.push_packets(&mut |to| source.copy(to))? {
             let room = &|link: &mut Link| link.has_room() || link.is_over();
             let waited = self.wait_for(room, (ROOM, "room for a packet"), Duration::ZERO, deadline);
@@ -388,7 +362,7 @@ impl Link {
         if size <= INLINE {
             return self.try_fill(size, |to| source.copy(to));
         }
-        self.push_whole(size, in_page(parts, size), |to| source.copy(to))
+        self.push_whole(size, |to| source.copy(to))
     }
 
     /// There is no room, until something is freed.
@@ -398,14 +372,8 @@ impl Link {
         Err(Error::WouldBlock)
     }
 
-    fn push_whole(
-        &mut self,
-        size: usize,
-        in_page: Option<usize>,
-        fill: impl FnOnce(&mut [u8]),
-    ) -> Result<()> {
-        let in_page = in_page.map(|place| place / LINE * LINE);
-        let berth = Berth { window: SHORT_WINDOW.max(4 * (size + GAP)), gap: GAP, in_page };
+    fn push_whole(&mut self, size: usize, fill: impl FnOnce(&mut [u8])) -> Result<()> {
+        let berth = Berth { window: SHORT_WINDOW.max(4 * (size + GAP)), gap: GAP };
         match self.out.push((Kind::Whole, 0), size, berth, fill) {
             Ok(Some(_)) => {
                 self.outgoing.is_blocked = false;
@@ -432,11 +400,9 @@ impl Link {
 
     /// As [`Link::push_packets`], but who has gone to sleep a moment ago may not be woken.
     fn push_until_full(&mut self, copy: &mut dyn FnMut(&mut [u8])) -> Result<bool> {
-        let Outgoing { total, packet, slots, in_page, .. } = self.outgoing;
-        let gap = if in_page.is_some() { 0 } else { GAP };
-        // So many packets are to fit, wherever the first one begins.
-        let in_page = in_page.filter(|_| packet * slots + PAGE <= self.out.arena());
-        let window = (packet + gap) * slots + in_page.map_or(0, |_| PAGE);
+        let Outgoing { total, packet, slots, .. } = self.outgoing;
+        let gap = if total < LONG { GAP } else { 0 };
+        let berth = Berth { window: (packet + gap) * slots, gap };
         while self.outgoing.sent < total {
             let sent = self.outgoing.sent;
             if !self.has_slot()? {
@@ -444,8 +410,6 @@ impl Link {
             }
             let size = packet.min(total - sent);
             let kind = if sent == 0 { Kind::First } else { Kind::More };
-            let in_page = in_page.map(|place| (place + sent) % PAGE / LINE * LINE);
-            let berth = Berth { window, gap, in_page };
             match self.out.push((kind, total as u64), size, berth, &mut *copy) {
                 Ok(Some(_)) => self.nudge(ARRIVAL),
                 Ok(None) => return Ok(false),
@@ -504,9 +468,8 @@ impl Link {
 }
 
 impl Outgoing {
-    fn begin(&mut self, total: usize, (packet, slots): (usize, usize), in_page: Option<usize>) {
-        (self.total, self.sent) = (total, 0);
-        (self.packet, self.slots, self.in_page) = (packet, slots, in_page);
+    fn begin(&mut self, total: usize, packet: usize, slots: usize) {
+        (self.total, self.sent, self.packet, self.slots) = (total, 0, packet, slots);
     }
 
     /// Keeps what is not sent.
