@@ -44,7 +44,8 @@ pub fn ended(handles: &[MPI_Request], which: Which, waits: bool) -> Result<Optio
             let places: Vec<usize> = told.iter().map(|at| *at as usize).collect();
             let picked: Vec<_> = places.iter().filter_map(|at| handles.get(*at)).copied().collect();
             let mut active = request::all_active(&picked)?;
-            process.wait(waits_for(active.clone().iter().flatten()), |state| {
+            let waits = waits_for(active.iter().flatten());
+            process.wait(waits, |state| {
                 request::look_again(&picked, &mut active);
                 Ok(all(state, &active))
             })?;
