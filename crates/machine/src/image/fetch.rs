@@ -31,7 +31,7 @@ use crate::chunk::store::{Chunks, name as digest_of};
 use crate::chunk::{HASH, Recipe, count, read};
 use crate::hosts::address_towards;
 use crate::line::{self, Circle, Door, read_address};
-use ear::Shelf;
+use ear::{Come, Shelf};
 use muster_base::limits::{IMAGE_WINDOW, RECIPE_MAX};
 use muster_fabric::Address;
 use muster_ninep::client::{Client, Fid, Options};
@@ -163,7 +163,7 @@ pub struct Fetched {
     pub chunks: u32,
     /// Those that were here before.
     pub held: u32,
-    /// Those that came from the server.
+    /// Those that came from the server. Each chunk counts once, where most of it came from.
     pub from_server: u32,
     /// Those that came from helpers.
     pub from_helpers: u32,
@@ -608,14 +608,19 @@ impl Shared {
         };
         let come = self.shelf.take(chunk);
         let is_mixed = come.is_some();
+        let mut was_heard = come.as_ref().is_some_and(Come::has_most);
         let mut taken = take(come)?;
         if is_mixed && matches!(taken, Err(Failed::Lied)) {
             // It may be what came before that is not right.
-            taken = take(None)?;
+            (taken, was_heard) = (take(None)?, false);
         }
         match &taken {
             Ok(is_new) => {
-                let count = if is_server { &self.from_server } else { &self.from_helpers };
+                let count = match (was_heard, is_server) {
+                    (true, _) => &self.from_multicast,
+                    (false, true) => &self.from_server,
+                    (false, false) => &self.from_helpers,
+                };
                 self.count(count, piece, *is_new);
             }
             // It is away, or slow.

@@ -40,6 +40,12 @@ pub(super) struct Come {
     pub(super) missing: Parts,
 }
 
+impl Come {
+    pub(super) fn has_most(&self) -> bool {
+        2 * self.missing.left() < Parts::all(self.bytes.len()).left()
+    }
+}
+
 /// Chunks that have come in part, up to [`IMAGE_CASTS`]. What is not kept comes whole.
 #[derive(Default)]
 pub(super) struct Shelf(Mutex<BTreeMap<Chunk, Come>>);
