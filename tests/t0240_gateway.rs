@@ -83,23 +83,31 @@ fn rank() {
                 exchange(own, rank);
             }
         }
-        // One is lost, and the others see it.
-        _ if role.starts_with("without ") => {
-            let lost: u32 = role["without ".len()..].parse().expect("a rank");
+        _ => {
+            let (how, lost) = role.split_once(' ').expect("a role");
             let own = meet(job, rank).expect("its own");
             say("in");
-            let lost = (rank != lost).then(|| places(own.shape())[lost as usize]);
-            if lost.is_none() {
-                await_flag();
-                let own = rustix::process::getpid();
-                rustix::process::kill_process(own, rustix::process::Signal::KILL)
-                    .expect("it is it");
-            }
-            watch(own, lost);
-            say(format!("rank {rank} saw it"));
+            lose(own, rank, how, lost.parse().expect("a rank"));
         }
-        other => panic!("no role {other}"),
     }
+}
+
+/// One of all ranks is lost, and the others see it: `without` it, which ends at a word, or while
+/// they send `to` it, which goes on.
+fn lose(own: Rank, rank: u32, how: &str, lost: u32) {
+    let place = places(own.shape())[lost as usize];
+    match (how, rank == lost) {
+        ("without", true) => {
+            await_flag();
+            let own = rustix::process::getpid();
+            rustix::process::kill_process(own, rustix::process::Signal::KILL).expect("it is it");
+        }
+        ("to", true) => watch(own, None),
+        ("without", false) => watch(own, Some(place)),
+        ("to", false) => pour(own, place),
+        _ => panic!("no role {how} {lost}"),
+    }
+    say(format!("rank {rank} saw it"));
 }
 
 /// Waits until the test makes the file.
@@ -116,6 +124,18 @@ fn watch(mut own: Rank, lost: Option<Place>) {
     while !lost.is_some_and(|place| own.is_gone(place)) {
         match own.take(short(), &mut |_| ()) {
             Ok(()) | Err(Error::Deadline { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// Sends to another rank until that is gone.
+fn pour(mut own: Rank, lost: Place) {
+    loop {
+        match own.try_send(lost, b"", b"more", 0) {
+            Ok(_) => {}
+            Err(Error::WouldBlock) => own.wait(&[lost], Duration::from_millis(20)).expect("room"),
+            Err(Error::Dead { .. }) if own.is_gone(lost) => return,
             Err(error) => panic!("{error}"),
         }
     }
@@ -441,4 +461,22 @@ fn ranks_of_several_hosts_exchange_messages() {
     }
     hosts.muster(&["down"]).run().ok();
     hosts.leftovers();
+}
+
+/// Nothing ends a connection over which something is under way to who is not there any more, but
+/// the kernel after a quarter of an hour.
+#[test]
+fn ranks_of_a_host_that_is_cut_off_are_gone_for_those_who_send_to_them() {
+    let hosts = Hosts::new("t0240", 3);
+    hosts.file("lab.txt", 0o600, "h[1-3]\n");
+    hosts.muster(&["init"]).run().ok();
+    hosts.muster(&["up", "--hosts", "lab.txt"]).run().ok();
+    let args = arguments("to 2", &["-N", "3", "--tolerate"], &[]);
+    let running = hosts.muster(&args.iter().map(String::as_str).collect::<Vec<_>>()).start();
+    await_lines(&running, "in", 3);
+    hosts.inside(None, "ip link set v3 down");
+    await_lines(&running, "rank 0 saw it", 1);
+    await_lines(&running, "rank 1 saw it", 1);
+    running.wait();
+    hosts.muster(&["down"]).run().ok();
 }

@@ -433,8 +433,9 @@ pub const GATEWAY_RUN: usize = 31;
 /// 10 Gbit/s, and both stay below the 4 MB that a rank's library may take.
 pub const GATEWAY_SLOTS: usize = 128;
 
-/// Pieces on their way from one rank to another, 512 KiB: two of the longest frames, and a rank
-/// that takes nothing does not keep a sender from the others.
+/// Pieces on their way from one rank to another at most, 512 KiB: two of the longest frames. They
+/// are no more than its slots that are free beside them, so ranks that take nothing do not keep a
+/// sender from the others.
 pub const GATEWAY_WINDOW: u64 = GATEWAY_SLOTS as u64 / 2;
 
 /// Ranks of one node in one job: more than any node has processors for, and a line of words.

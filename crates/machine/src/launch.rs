@@ -241,6 +241,15 @@ pub enum Order {
         /// The job.
         job: u32,
     },
+    /// To the other nodes of a job that goes on: this one of them is lost, with its ranks.
+    Lost {
+        /// The job.
+        job: u32,
+        /// The node.
+        node: String,
+        /// Which start of its daemon.
+        instance: u64,
+    },
     /// Say again how ranks of these jobs have ended: a node that passed that on may have died.
     Again {
         /// The jobs.
@@ -425,7 +434,7 @@ mod tests {
     fn the_letters_of_the_wire_page_are_what_is_sent() {
         let (reports, orders): (Vec<_>, Vec<_>) =
             printed().into_iter().partition(|letter| letter.get("said").is_some());
-        assert_eq!((orders.len(), reports.len()), (11, 1));
+        assert_eq!((orders.len(), reports.len()), (12, 1));
         let value = |letter: &[u8]| serde_json::from_slice::<serde_json::Value>(letter).unwrap();
         for printed in orders {
             let order = Order::read(printed.to_string().as_bytes()).unwrap();

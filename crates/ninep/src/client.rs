@@ -30,6 +30,7 @@ use crate::stream::Stream;
 use crate::version::Version;
 use link::{Link, Queue};
 use muster_base::limits::{IO_HEADER, MSIZE_ASKED};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -223,6 +224,11 @@ impl Client {
     /// Runs `told` on the hub's thread when the connection has ended, or soon if it has already.
     pub fn on_close(&self, told: impl FnOnce(&Error) + Send + 'static) {
         self.shared.link.on_close(Box::new(told));
+    }
+
+    /// The connection's socket, for what the kernel knows of it.
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.shared.link.stream.as_fd()
     }
 
     /// Ends the connection for all its clones.

@@ -151,10 +151,8 @@ pub(super) struct Outbox {
 /// Why a piece was not posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// As many as possible are on their way to that rank.
-    Window,
-    /// All slots are used.
-    Slots,
+    /// As many as may be are on their way to that rank.
+    Room,
     /// It has ended.
     Gone,
     /// Its node is lost.
@@ -181,9 +179,14 @@ impl Outbox {
 
     /// Whether a post would not be refused for want of room.
     pub(super) fn has_room<M: Memory>(&self, core: &Core<M>, (node, rank): (usize, usize)) -> bool {
-        let is_full =
-            self.used == [u64::MAX; SETS] || self.window(core, node, rank) >= GATEWAY_WINDOW;
-        !is_full || core.has_ended(node, rank)
+        self.window(core, node, rank) < self.most() || core.has_ended(node, rank)
+    }
+
+    /// As many pieces may be on their way to one rank: no more than there are slots free beside
+    /// them, so that several who take nothing leave something for others.
+    fn most(&self) -> u64 {
+        let free: u32 = self.used.iter().map(|set| set.count_zeros()).sum();
+        GATEWAY_WINDOW.min(free.into())
     }
 
     /// Pieces on their way to a rank.
@@ -235,13 +238,13 @@ impl Outbox {
         if core.has_ended(node, rank) {
             return Err(core.loss(node).map_or(Refusal::Gone, Refusal::Lost));
         }
-        if self.window(core, node, rank) >= GATEWAY_WINDOW {
-            return Err(Refusal::Window);
+        if self.window(core, node, rank) >= self.most() {
+            return Err(Refusal::Room);
         }
         let posted = core.layout.pair(node, core.me, rank, Pair::Posted);
         // The others of this node may have written anything there.
         let number = core.memory.load(posted).wrapping_add(1);
-        let free = (0..SETS).find(|set| self.used[*set] != u64::MAX).ok_or(Refusal::Slots)?;
+        let free = (0..SETS).find(|set| self.used[*set] != u64::MAX).ok_or(Refusal::Room)?;
         let bit = self.used[free].trailing_ones() as usize;
         let slot = free * 64 + bit;
         self.stamp += 1;

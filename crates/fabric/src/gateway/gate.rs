@@ -385,7 +385,11 @@ impl Gate {
     }
 
     /// Sleeps, at most so long, and tells what is ready beside the bell. Whether that time is over.
-    pub(super) fn sleep(&mut self, most: Duration, ready: &mut Vec<u64>) -> bool {
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it cannot: the program may have closed all descriptors, or may not call
+    /// what is called for it.
+    pub(super) fn sleep(&mut self, most: Duration, ready: &mut Vec<u64>) -> Result<bool> {
         let mut time = most;
         for node in self.core.layout.peers() {
             let (is_up, is_sentinel) = (self.is_up(node), self.is_sentinel(node));
@@ -414,8 +418,12 @@ impl Gate {
         let time = Timespec { tv_sec: 0, tv_nsec: time.as_nanos().min(999_999_999) as i64 };
         let mut told = [const { MaybeUninit::<epoll::Event>::uninit() }; TOLD];
         ready.clear();
-        // Interrupted: all is looked at again.
-        let Ok((told, _)) = epoll::wait(&self.epoll, &mut told, Some(&time)) else { return false };
+        let told = match epoll::wait(&self.epoll, &mut told, Some(&time)) {
+            Ok((told, _)) => told,
+            // All is looked at again.
+            Err(Errno::INTR) => return Ok(false),
+            Err(errno) => return Err(Error::io("waiting for the job's other ranks", errno)),
+        };
         let is_over = told.is_empty();
         for event in told {
             match event.data.u64() {
@@ -426,7 +434,7 @@ impl Gate {
                 other => ready.push(other),
             }
         }
-        is_over
+        Ok(is_over)
     }
 }
 
@@ -436,8 +444,8 @@ impl<M: Memory> Core<M> {
         self.memory.store(self.layout.process(self.me, Process::Asleep), sleep as u64);
         match sleep {
             Sleep::No => {}
-            // Nobody here sends the daemon messages, nor one who is the only rank.
-            _ if self.me == self.layout.here() || self.layout.here() == 1 => self.memory.fence(),
+            // Nobody here sends messages to one who is the only rank.
+            _ if self.layout.here() == 1 => self.memory.fence(),
             _ => self.memory.barrier(),
         }
     }

@@ -33,8 +33,9 @@
 //! *Slow ranks.* A rank has room for [`GATEWAY_SLOTS`] pieces, from whomever. Who has no room is
 //! waited for a little, then what is for it is dropped until it has made some, and is sent again
 //! then, so others' pieces get past. A sender has at most [`GATEWAY_WINDOW`] pieces under way to
-//! one rank, so one that takes nothing keeps it from no other. There are no credits for each two
-//! ranks: the room for those would grow with the job.
+//! one rank, and no more than would then be free for others, so some that take nothing do not keep
+//! it from these. There are no credits for each two ranks: the room for those would grow with the
+//! job.
 //!
 //! *Protection.* Between machines the connection is one of TLS, which daemons make. Then they take
 //! it from the thread that moves its records, and give its keys to the ranks with its socket, so

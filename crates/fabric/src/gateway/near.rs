@@ -43,6 +43,8 @@
 //! such a word has a barrier before it looks once more (`barrier.rs`). So one of the two sees the
 //! other.
 
+mod pace;
+
 use super::bytes::{Bytes, Parts};
 use super::endpoint::Core;
 use super::garbage::Garbage;
@@ -51,7 +53,7 @@ use super::{Piece, Place, barrier};
 use muster_base::limits::{
     NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_LINES, NEAR_LONG_PIECE, NEAR_PIECE,
 };
-use std::time::{Duration, Instant};
+use pace::Pace;
 
 /// Bytes of a whole message that stand in its entry.
 const SHORT: usize = 56;
@@ -90,14 +92,6 @@ const PAGE: usize = 4096;
 const IN_PAGE: usize = PAGE / NEAR_CHUNK;
 
 const _: () = assert!(PAGE.is_multiple_of(NEAR_CHUNK) && NEAR_CHUNKS.is_multiple_of(IN_PAGE));
-
-/// From how many bytes on the time of a copy is looked at, and of how many such pieces of one.
-const TIMED: usize = 4096;
-const OF: u32 = 8;
-
-/// How long a KiB may take: several times what it takes between processors that share a cache (40
-/// to 80 ns), less than half of what it takes between others (500 ns).
-const SLOW: Duration = Duration::from_nanos(200);
 
 /// Where copies are slow, of how many pieces one goes to the receiver all the same.
 const TRIED: u32 = 32;
@@ -191,6 +185,8 @@ struct In {
     ring: Ring,
     taken: Count,
     told: Count,
+    /// Bytes in chunks that were taken since.
+    chunked: usize,
     /// Where the next entry's flag is, and what that begins with.
     flag: usize,
     tag: u64,
@@ -207,7 +203,9 @@ struct Found {
     /// The bytes in the entry, and those behind it.
     spans: [(usize, usize); 2],
     next: Count,
-    /// Whether these are in chunks, and were written through the sender's cache.
+    /// How many bytes of these are in chunks.
+    chunked: usize,
+    /// Whether they are, and were written through the sender's cache.
     is_timed: bool,
 }
 
@@ -220,36 +218,6 @@ fn skipped(first: usize, from: Option<usize>) -> usize {
     (wanted + IN_PAGE - first % IN_PAGE) % IN_PAGE
 }
 
-/// How long copies take that go through a cache.
-#[derive(Clone, Copy, Default)]
-struct Pace {
-    is_slow: bool,
-    /// Whether the last one that was timed was otherwise. One alone says nothing: who copied may
-    /// have been interrupted.
-    was_other: bool,
-    count: u32,
-}
-
-impl Pace {
-    /// When a copy of so many bytes began, if it is to be timed. Where they are slow all are, for
-    /// then there are few.
-    fn begin(&mut self, bytes: usize) -> Option<Instant> {
-        self.count = self.count.wrapping_add(1);
-        let is_timed = bytes >= TIMED && (self.is_slow || self.count.is_multiple_of(OF));
-        is_timed.then(Instant::now)
-    }
-
-    /// One is done; whether copies are otherwise now.
-    fn end(&mut self, begun: Option<Instant>, bytes: usize) -> bool {
-        let Some(begun) = begun else { return false };
-        let is_other = (begun.elapsed() * 1024 > SLOW * bytes as u32) != self.is_slow;
-        let changes = is_other && self.was_other;
-        self.is_slow ^= changes;
-        self.was_other = is_other && !changes;
-        changes
-    }
-}
-
 /// A sender's chunks.
 struct Chunks {
     /// Which is next.
@@ -260,6 +228,10 @@ struct Chunks {
 
 /// Pieces that are passed over before the ring's lines are taken.
 const PASSED: usize = 8;
+
+/// Bytes in chunks that a receiver has taken before it says so, whatever is left of its ring: for
+/// its sender they are in use as long as it does not, also for messages to others.
+const TAKEN: usize = 32 * 1024;
 
 /// A set of ranks of a node.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -336,6 +308,7 @@ impl Near {
             ring: core.layout.ring(from, core.me),
             taken: Count::default(),
             told: Count::default(),
+            chunked: 0,
             flag: core.layout.ring(from, core.me).entry(0),
             // Nobody sends itself anything.
             tag: if from == core.me { CLOSED } else { Count::default().tag() },
@@ -447,7 +420,7 @@ impl Near {
             };
             first = used + 1;
         }
-        // The next one goes on from here: who has ended frees nothing any more.
+        // The next one goes on from here.
         self.chunks.next = first;
         None
     }
@@ -457,7 +430,8 @@ impl Near {
         let (to, sent) = self.chunks.uses[chunk];
         // What was sent longer ago than a ring is long has been freed.
         let is_used = |freed| (1..=NEAR_ENTRIES).contains(&sent.beyond(freed).0);
-        is_used(self.to[to].freed) && is_used(self.hear_freed(core, to))
+        // Who has ended frees nothing, and reads nothing any more.
+        is_used(self.to[to].freed) && is_used(self.hear_freed(core, to)) && !core.is_over(to)
     }
 
     /// Sends the next piece of a message, from `offset` on; how many bytes that were, or none where
@@ -650,7 +624,7 @@ impl Near {
         }
         let bytes = Bytes::new(&core.memory, [(entry + 1, inside), (entry, 0)]);
         take(Piece { from: place(core, from), total: inside as u64, offset: 0, bytes });
-        Some(self.go_on(core, from, taken.next(0).1))
+        Some(self.go_on(core, from, (taken.next(0).1, 0)))
     }
 
     fn take_piece<M: Memory>(
@@ -663,7 +637,7 @@ impl Near {
             Ok(found) => found,
             Err(what) => return self.close(core, from, what),
         };
-        let Found { total, offset, spans, next, is_timed } = found;
+        let Found { total, offset, spans, next, chunked, is_timed } = found;
         let behind = spans[1].1;
         let begun = if is_timed { self.from[from].pace.begin(behind) } else { None };
         let bytes = Bytes::new(&core.memory, spans);
@@ -673,21 +647,27 @@ impl Near {
             let slow = core.layout.about(from, core.me, About::Slow);
             core.memory.store(slow, pace.is_slow.into());
         }
-        Some(self.go_on(core, from, next))
+        Some(self.go_on(core, from, (next, chunked)))
     }
 
     /// What was taken is counted; who is to be woken because there is room again.
     #[inline]
-    fn go_on<M: Memory>(&mut self, core: &Core<M>, from: usize, next: Count) -> Option<usize> {
+    fn go_on<M: Memory>(
+        &mut self,
+        core: &Core<M>,
+        from: usize,
+        (next, chunked): (Count, usize),
+    ) -> Option<usize> {
         let state = &mut self.from[from];
         (state.taken, state.tag) = (next, next.tag());
         state.flag = state.ring.entry(next.entry());
+        state.chunked += chunked;
         let (entries, lines) = next.beyond(state.told);
-        if entries < NEAR_ENTRIES / 4 && lines < NEAR_LINES / 4 {
+        if entries < NEAR_ENTRIES / 4 && lines < NEAR_LINES / 4 && state.chunked < TAKEN {
             return None;
         }
         core.memory.publish(core.layout.about(from, core.me, About::Freed), next.word());
-        state.told = next;
+        (state.told, state.chunked) = (next, 0);
         let asleep = core.memory.load(core.layout.process(from, Process::Asleep));
         (asleep == Sleep::Room as u64).then_some(from)
     }
@@ -745,8 +725,10 @@ impl Near {
         for line in 0..behind.div_ceil(64).min(FETCHED) {
             core.memory.expect(body + line * 8);
         }
-        let is_timed = chunk > 0 && place & STREAMED == 0;
-        Ok(Found { total, offset, spans: [(entry + 3, inside), (body, behind)], next, is_timed })
+        let (is_timed, chunked) =
+            (chunk > 0 && place & STREAMED == 0, behind * usize::from(chunk > 0));
+        let spans = [(entry + 3, inside), (body, behind)];
+        Ok(Found { total, offset, spans, next, chunked, is_timed })
     }
 }
 

@@ -6,7 +6,7 @@ use super::control;
 use super::endpoint::{Core, Loss, Wire};
 use super::frame::{EPOCH_MAX, Opening};
 use super::gate::{self, Gate, OTHER};
-use super::layout::{Endpoint, Layout, Memory, Process, Sleep};
+use super::layout::{Endpoint, Layout, Memory, Process};
 use super::line;
 use super::line::Kept;
 use super::meeting::{self, Asking};
@@ -46,8 +46,12 @@ const AGAIN: Duration = Duration::from_millis(10);
 /// by itself as soon as one of its ranks is there.
 const ASKED: Duration = Duration::from_millis(100);
 
+/// How long a node may be silent. One that only stands still is not lost, and who has lost it for
+/// good is told so ([`Door::lose`]) long before.
+const SILENT: Duration = Duration::from_secs(60);
+
 /// How long it may take: as long as it tries, twice.
-const PARTED: Duration = HELLO_TIME.saturating_mul(2);
+const PARTED: Duration = SILENT.saturating_mul(2);
 
 /// How a node is reached.
 pub type Dial = Arc<dyn Fn(Deadline) -> Result<Box<dyn Adapter>> + Send + Sync>;
@@ -90,6 +94,8 @@ enum Event {
         rank: u32,
         control: OwnedFd,
     },
+    /// A node is lost.
+    Lost(usize),
     End,
 }
 
@@ -128,6 +134,11 @@ impl Door {
     /// Lets a rank in by the socket by which it has asked for that. It is `rank` of this node.
     pub fn let_in(&self, rank: u32, asking: Asking) {
         self.tell(Event::Rank { rank, control: asking.socket });
+    }
+
+    /// As [`Node::lose`].
+    pub fn lose(&self, node: u32) {
+        self.tell(Event::Lost(node as usize));
     }
 
     /// Has [`Node::serve`] end.
@@ -204,7 +215,9 @@ impl Node {
         let memory = segment::memory("muster-gateway", size)?;
         rustix::fs::fcntl_add_seals(&memory, rustix::fs::SealFlags::SEAL)
             .map_err(|errno| Error::io("cannot seal shared memory", errno))?;
-        let mapped = Arc::new(segment::map(memory.as_fd(), size, true)?);
+        let mapped = segment::map(memory.as_fd(), size, true)?;
+        mapped.keep_from_dumps();
+        let mapped = Arc::new(mapped);
         let here = layout.here();
         let bells = (0..=here).map(|_| gate::bell()).collect::<Result<Vec<OwnedFd>>>()?;
         let peers = ranks.iter().map(|_| Peer::default()).collect();
@@ -340,10 +353,12 @@ impl Node {
     fn step(&mut self, left: Duration) {
         let most = LOOK.saturating_sub(self.looked.elapsed()).min(left);
         let mut ready = std::mem::take(&mut self.ready);
-        self.gate.announce(Sleep::News);
-        let is_late = self.gate.sleep(if self.is_idle() { left } else { most }, &mut ready);
-        self.gate.announce(Sleep::No);
-        if !is_late {
+        let slept = self.gate.sleep(if self.is_idle() { left } else { most }, &mut ready);
+        if slept.is_err() {
+            // It does what it can without being told of anything.
+            std::thread::sleep(most);
+        }
+        if !slept.unwrap_or_default() {
             // A rank may have rung: it sends for others no more, and they rely on that.
             self.gate.core.layout.peers().for_each(|node| self.gate.send(node));
         }
@@ -363,6 +378,7 @@ impl Node {
                     Err(Error::Refused { why, .. }) => meeting::refuse(&control, &why),
                     Err(error) => meeting::refuse(&control, &error.to_string()),
                 },
+                Event::Lost(node) => self.part(node, Some(Loss::Told)),
                 Event::End => self.is_over.store(true, Ordering::Relaxed),
             }
         }
@@ -597,21 +613,24 @@ impl Drop for Node {
     }
 }
 
-/// Connects again, for as long as a hello may take; none when nobody answers there any more, or
-/// nobody needs it.
+/// Connects again; none when nobody needs it, nobody has been there for as long as a hello may
+/// take, or who is there has been silent for [`SILENT`].
 fn dial_again(
     (layout, node): (&Layout, usize),
     to: &Dial,
     epoch: u32,
     is_over: &AtomicBool,
 ) -> Option<Kept> {
-    let deadline = Deadline::after(HELLO_TIME);
-    loop {
-        match dial(layout, node, to, epoch, deadline) {
+    let (until, mut refused) = (Deadline::after(SILENT), None);
+    while until.left().is_some() && !is_over.load(Ordering::Relaxed) {
+        match dial(layout, node, to, epoch, Deadline::after(HELLO_TIME)) {
             Ok(kept) => return Some(kept),
-            Err(Error::Refused { .. }) => return None,
-            Err(_) if deadline.left().is_none() || is_over.load(Ordering::Relaxed) => return None,
+            // It may stand still.
+            Err(Error::Deadline { .. }) => refused = None,
+            // It may be overloaded, or begin just now.
+            Err(_) if refused.get_or_insert_with(Instant::now).elapsed() >= HELLO_TIME => break,
             Err(_) => std::thread::sleep(AGAIN),
         }
     }
+    None
 }

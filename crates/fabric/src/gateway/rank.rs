@@ -1,5 +1,7 @@
 //! A rank's end of its node's gateway.
 
+mod waiting;
+
 use super::board::{self, Check, Expected, Spot};
 use super::boxes::{Inbox, Outbox, Refusal};
 use super::bytes::Parts;
@@ -14,21 +16,15 @@ use super::{Piece, Place, barrier};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::shared::segment::{self, Unfit};
-use crate::wait::{Sleeper, Waiter};
+use crate::wait::Waiter;
 use muster_base::limits::{GATEWAY_PIECE, GATEWAY_RUN, GATEWAY_WINDOW};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-/// How long a rank sleeps at most before it looks: who was to wake it may be stopped.
-const NAP: Duration = Duration::from_millis(50);
-
-/// The same where the kernel does not fence the others for it (`barrier.rs`): what they send just
-/// when it goes to sleep it may not see.
-const NAP_UNFENCED: Duration = Duration::from_millis(1);
+use std::time::{Duration, Instant};
+use waiting::Waiting;
 
 /// Pieces taken after which their senders are told: they then have room for more of a long message.
 const TAKEN: u32 = GATEWAY_WINDOW as u32 / 4;
@@ -36,15 +32,14 @@ const TAKEN: u32 = GATEWAY_WINDOW as u32 / 4;
 /// Looks for more before it is told of fewer: some microseconds.
 const HELD: u32 = 16;
 
-/// How long it sleeps at most before: to be told would wake those who sleep for nothing else.
-const HOLD: Duration = Duration::from_millis(1);
-
 /// Looks at the segment for each one at the sockets, which takes as long as some hundred, while the
 /// messages come from this node.
 const NEAR_LOOKS: u32 = 16;
 
-/// Tries in vain to take something for each one that looks at the sockets.
+/// Tries in vain to take something for each one that looks at the sockets, and the time after which
+/// one does so in any case: who computes between its tries has few of them.
 const TRIES: u32 = 16;
+const TRIED: Duration = Duration::from_micros(20);
 
 /// How often a rank offers its processor before it sees to what else there is to do, and looks
 /// before it does so while those whom it waits for run elsewhere: about as long as it takes to be
@@ -73,6 +68,8 @@ pub struct Rank {
     looks: u32,
     /// Tries to take something that were in vain, in a row or not.
     tries: u32,
+    /// When one of them looked at the sockets last.
+    tried: Instant,
     expected: Expected,
     crowd: Crowd,
     alarm: Arc<Alarm>,
@@ -152,7 +149,9 @@ impl Rank {
             Unfit::Wrong(what) => strange(what),
             Unfit::Here(error) => error,
         })?;
-        let mapped = Arc::new(segment::map(memory.as_fd(), size, true)?);
+        let mapped = segment::map(memory.as_fd(), size, true)?;
+        mapped.keep_from_dumps();
+        let mapped = Arc::new(mapped);
         let is_crowded = mapped.load(layout.process(layout.here(), Process::Crowd)) != 0;
         let is_only = layout.here() == 1;
         let core = Core::new(mapped, layout, rank);
@@ -179,6 +178,7 @@ impl Rank {
             was_near: false,
             looks: 0,
             tries: 0,
+            tried: Instant::now(),
             expected: Expected::default(),
             crowd: Crowd::default(),
             alarm,
@@ -314,7 +314,7 @@ impl Rank {
         self.gate.send(node);
         self.gate.tell();
         match refused {
-            Some(Refusal::Window | Refusal::Slots) if end == offset => Err(Error::WouldBlock),
+            Some(Refusal::Room) if end == offset => Err(Error::WouldBlock),
             Some(Refusal::Gone) => Err(dead(to, "its node says that it has ended")),
             Some(Refusal::Lost(loss)) => Err(dead(to, lost(loss))),
             _ => Ok(end - offset),
@@ -356,8 +356,12 @@ impl Rank {
         if let Some(garbage) = self.near.garbage() {
             return Err(garbage.into());
         }
+        if !self.has_peers() {
+            return Err(Error::WouldBlock);
+        }
         self.tries = self.tries.wrapping_add(1);
-        if self.has_peers() && self.tries.is_multiple_of(TRIES) {
+        if self.tries.is_multiple_of(TRIES) || self.tried.elapsed() >= TRIED {
+            self.tried = Instant::now();
             let is_new = |node| self.gate.line(node).map(Wire::epoch) != self.gate.core.epoch(node);
             if self.gate.core.layout.peers().any(is_new) {
                 self.listen()?;
@@ -701,61 +705,6 @@ impl Drop for Rank {
     fn drop(&mut self) {
         self.gate.announce(Sleep::No);
         self.gate.leave_watch();
-    }
-}
-
-/// A rank that waits.
-struct Waiting<'a> {
-    rank: &'a mut Rank,
-    what: What<'a>,
-    has_slept: bool,
-}
-
-impl Sleeper for Waiting<'_> {
-    fn is_ready(&mut self) -> bool {
-        self.rank.is_seen(self.what)
-    }
-
-    fn offer(&mut self) {
-        self.rank.crowd.offer(&self.rank.gate.core);
-    }
-
-    fn sleep(&mut self, most: Duration) -> Result<()> {
-        let rank = &mut *self.rank;
-        self.has_slept = true;
-        let sleep = match self.what {
-            What::Piece | What::Delivery | What::Any([]) => Sleep::News,
-            What::Room(_) | What::Any(_) => Sleep::Room,
-        };
-        rank.gate.announce(sleep);
-        rank.gate.keep_watch();
-        let (holds, what) = (rank.has_untold(), self.what);
-        let is_there = if holds { rank.is_heard(what) } else { rank.is_ready(what) };
-        if !is_there {
-            let mut ready = std::mem::take(&mut rank.ready);
-            let nap = match holds {
-                true => HOLD,
-                false if barrier::is_registered() => NAP,
-                false => NAP_UNFENCED,
-            };
-            let has_ended = rank.gate.sleep(most.min(nap), &mut ready);
-            if holds && has_ended {
-                rank.held = HELD;
-            }
-            let has_heard = ready.contains(&OTHER);
-            rank.ready = ready;
-            if has_heard {
-                rank.gate.announce(Sleep::No);
-                if !rank.listen()? {
-                    // That ends every sleep at the descriptors.
-                    std::thread::sleep(most.min(NAP_UNFENCED));
-                }
-                return Ok(());
-            }
-        }
-        rank.gate.announce(Sleep::No);
-        rank.crowd.wake();
-        Ok(())
     }
 }
 

@@ -3,12 +3,13 @@
 //! A [`Job`] is one attempt at it. What users hold on to (its number, files, log, owners) is shared
 //! by all its attempts; everything else belongs to one, and goes with it ([`super::again`]).
 
+mod loss;
+
 use super::Manager;
 use super::hold::Hold;
 use super::journal::Record;
 use super::kept::Kept;
 use super::log::JobLog;
-use super::nodes::Link;
 use super::pieces::Pieces;
 use super::progress::{Action, PAUSE, Progress};
 use super::report::Heard;
@@ -696,22 +697,6 @@ impl Job {
     pub(super) fn has_all_of(&self, state: &State, rank: usize) -> bool {
         let told = self.placed.get().and_then(|placed| placed.log.has_ended(rank));
         told.unwrap_or_else(|| state.followed.get(rank) == Some(&0))
-    }
-
-    /// The connection to a node is gone, and all ranks that were reached over it.
-    pub(super) fn node_lost(self: &Arc<Job>, link: &Arc<Link>, why: &str) {
-        let ranks: Vec<usize> = {
-            let state = self.state();
-            let there = |rank: &usize| match state.holds.get(*rank) {
-                Some(Some(hold)) => Arc::ptr_eq(&hold.link, link),
-                _ => {
-                    state.progress.ranks()[*rank].node == link.name
-                        && state.instances.get(*rank) == Some(&link.instance)
-                }
-            };
-            (0..state.progress.ranks().len()).filter(there).collect()
-        };
-        ranks.into_iter().for_each(|rank| self.rank_lost(rank, why));
     }
 
     /// Counts a fid that owns the job.

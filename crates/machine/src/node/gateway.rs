@@ -22,8 +22,10 @@
 //!   what the rank has sent may still be on its way, and goes with the job.
 //! * This daemon: its ranks die with it. The next one knows nothing of the job, nobody connects to
 //!   it for that, and so the node is lost to ranks elsewhere, if they run on at all.
-//! * Another node, or its daemon: connections to it end, and nobody answers. A daemon that is only
-//!   stopped is missed by nobody as long as its connections last.
+//! * Another node, or its daemon: connections to it end, and nobody answers; and where the job goes
+//!   on without it the manager says so, which knows of a machine that is gone long before a
+//!   connection over which nothing can be sent ends. A daemon that is only stopped is missed by
+//!   nobody as long as its connections last, and for a minute where one has to be made again.
 //! * The manager: nobody notices. The next one says which jobs are to be kept.
 //!
 //! Jobs that take turns: a rank that is stopped is one that is slow.
@@ -42,7 +44,7 @@ use muster_fabric::protocol::NodeId;
 use muster_fabric::transport::{Hello, Lane, Peer};
 use muster_fabric::{Deadline, Error};
 use rustix::process::{Pid, geteuid};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -72,6 +74,8 @@ struct Job {
     nodes: Vec<Part>,
     /// Which of them this is.
     own: usize,
+    /// Those of the others that are lost.
+    lost: BTreeSet<usize>,
     /// If somebody has asked.
     door: Option<Arc<Door>>,
     /// If ranks here vote.
@@ -88,7 +92,19 @@ impl Gateways {
         let (name, instance) = (&node.setup.name, node.instance);
         let is_own = |part: &Part| part.node == *name && part.instance == instance;
         if let Some(own) = nodes.iter().position(is_own) {
-            self.lock().insert(job, Job { known_as, nodes, own, door: None, ballot: None });
+            let (lost, door, ballot) = (BTreeSet::new(), None, None);
+            self.lock().insert(job, Job { known_as, nodes, own, lost, door, ballot });
+        }
+    }
+
+    /// A node of a job is lost, by its name and which start of it: nothing more comes of its ranks.
+    pub(super) fn lose(&self, job: u32, (name, instance): (&str, u64)) {
+        let mut jobs = self.lock();
+        let Some(of) = jobs.get_mut(&job) else { return };
+        let is_it = |part: &Part| part.node == name && part.instance == instance;
+        if let Some(number) = of.nodes.iter().position(is_it).filter(|number| *number != of.own) {
+            of.lost.insert(number);
+            of.door.iter().for_each(|door| door.lose(number as u32));
         }
     }
 
@@ -165,7 +181,8 @@ fn make(setup: &Setup, job: u32, of: &Job) -> muster_fabric::Result<Arc<Door>> {
     node.share_machine(ranks_here(&of.nodes, &setup.home));
     let door = Arc::new(node.door()?);
     for (part, number) in of.nodes.iter().zip(0_u32..).filter(|(_, number)| *number != own) {
-        match dial(&setup.roster, &setup.name, &part.node, job) {
+        let dial = dial(&setup.roster, &setup.name, &part.node, job);
+        match dial.filter(|_| !of.lost.contains(&(number as usize))) {
             Some(dial) => node.keep_connected(number, dial),
             None => node.lose(number),
         }

@@ -248,6 +248,9 @@ impl Crew {
                 drop(self.give_up(job));
                 self.lights(|of| of == job).iter().for_each(|session| session.kill_all());
             }
+            Order::Lost { job, node, instance } => {
+                self.node.gateways.lose(job, (&node, instance));
+            }
             Order::Again { jobs } => {
                 self.lights(|of| jobs.contains(&of)).iter().for_each(|one| one.say_end_again());
             }

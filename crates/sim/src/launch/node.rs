@@ -217,6 +217,8 @@ impl Node {
                     self.kill(rank.0, rank.1, KILL, hands);
                 }
             }
+            // No messages of ranks are simulated here.
+            Order::Lost { .. } => {}
             Order::Again { jobs } => self.say_again(jobs, hands),
             Order::Forget { jobs } => self.forget(|job| jobs.contains(&job), hands),
             // Its connection to the manager is the one of its core, which joins again by itself.

@@ -322,6 +322,24 @@ fn messages_of_64_kib_and_more_go_in_long_pieces() {
     }
 }
 
+#[test]
+fn what_many_have_taken_a_little_of_does_not_keep_a_sender_from_its_chunks() {
+    let (mut ends, sizes) = (ends(), [(24, 10 * NEAR_LONG_PIECE)]);
+    for to in 2..RANKS {
+        while ends[0].sending[to].0 == 0 {
+            assert!(ends[0].send(to, &sizes) && ends[to].take(20_000, &sizes));
+        }
+    }
+    let by_lines = (0..400).filter(|number| {
+        let entry = ends[0].core.layout.ring(0, 1).entry(number % NEAR_ENTRIES);
+        assert!(ends[0].send(1, &sizes));
+        let place = ends[0].core.memory.load(entry + 2);
+        assert!(ends[1].take(20_000, &sizes));
+        place << 1 >> 49 == 0
+    });
+    assert_eq!(by_lines.count(), 0, "pieces that were not in chunks");
+}
+
 fn leave_lying(size: usize, piece: usize) {
     let (mut ends, sizes) = (ends(), [(24, size)]);
     for to in 2..RANKS {

@@ -174,7 +174,7 @@ fn a_rank_that_takes_nothing_keeps_others_waiting_for_nobody_and_gets_all_when_i
         let mut world = World::new(RANKS, (1 << 20, way));
         for rank in 0..6 {
             while world.nodes[0][rank].post(0).is_ok() {}
-            assert_eq!(world.nodes[0][rank].post(0), Err(Refusal::Window));
+            assert_eq!(world.nodes[0][rank].post(0), Err(Refusal::Room));
             world.nodes[0][rank].post(1).expect("the other one takes");
             world.nodes[0][rank].pass(false);
         }
@@ -193,6 +193,26 @@ fn a_rank_that_takes_nothing_keeps_others_waiting_for_nobody_and_gets_all_when_i
             assert_eq!(world.nodes[1][0].got[&from], sent, "from {from}");
         }
     }
+}
+
+#[test]
+fn several_ranks_that_take_nothing_leave_a_sender_room_for_another() {
+    let mut world = World::new([1, 6], (1 << 20, WAYS[0]));
+    for rank in 0..5 {
+        while world.nodes[0][0].post(rank).is_ok() {}
+        world.nodes[0][0].pass(false);
+    }
+    let from = world.nodes[0][0].place();
+    let mut is_posted = false;
+    for _ in 0..200 {
+        is_posted = is_posted || world.nodes[0][0].post(5).is_ok();
+        world.nodes[0][0].pass(false);
+        world.nodes[1][5].pass(false);
+        while world.nodes[1][5].take() {}
+    }
+    assert_eq!(world.nodes[1][5].got.get(&from), Some(&1));
+    world.settle();
+    assert_eq!(world.nodes[1][0].got[&from], world.nodes[0][0].sent[&Place { node: 1, rank: 0 }]);
 }
 
 /// Fills all room that rank 0 of node 1 has: two windows. Others of its node then find none for

@@ -40,6 +40,14 @@ impl Mapped {
         })
     }
 
+    /// Leaves it out of core dumps, for which the kernel would fill all holes of it: of a segment
+    /// for the messages of many ranks these are gigabytes.
+    pub(crate) fn keep_from_dumps(&self) {
+        // SAFETY: it changes what is dumped of the mapping, and nothing else. Where the kernel
+        // cannot, dumps are as long as they were.
+        unsafe { libc::madvise(self.base().cast(), self.size, libc::MADV_DONTDUMP) };
+    }
+
     #[cfg(test)]
     pub(crate) fn heap(size: usize) -> Mapped {
         let layout = std::alloc::Layout::from_size_align(size, 4096).expect("a size");

@@ -41,6 +41,7 @@ mod pump;
 mod records;
 mod secured;
 mod session;
+mod sys;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -58,6 +59,7 @@ pub use option::SILENCE;
 pub use records::{EXTRA, HEAD, Keys, Records, Unfit};
 pub use secured::Secured;
 pub use session::Session;
+pub use sys::unanswered;
 pub use tls::Tls;
 
 pub(crate) use connection::is_ready;
