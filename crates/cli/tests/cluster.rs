@@ -223,6 +223,45 @@ fn a_mount_goes_with_its_cluster() {
     until("an empty place", || std::fs::remove_dir(&dir).ok());
 }
 
+/// It is emptied first, or grows without end. Needs /dev/fuse.
+#[test]
+fn nothing_is_copied_onto_itself_by_its_name_in_a_mount() {
+    let user = User::new("onto");
+    user.must(&["up", "-N", "1"]);
+    let here = user.runtime.join("here");
+    let (at, mine) = (here.join("at"), here.join("mine"));
+    std::fs::create_dir_all(&at).expect("made");
+    std::fs::write(&mine, "content").expect("written");
+    let text = |path: &Path| path.to_str().expect("text").to_owned();
+    user.must(&["mount", &text(&at)]);
+    let session = user.must(&["cat", "/nodes/n0/clone"]);
+    let fs = format!("nodes/n0/{session}/fs");
+    let (named, mounted) = (format!(":/{fs}"), at.join(&fs));
+    user.must(&["cp", &text(&mine), &named]);
+    for (from, to) in [
+        (text(&mounted.join("mine")), named.clone()),
+        (format!("{named}/mine"), text(&mounted)),
+        (format!("{named}/mine"), text(&mounted.join("mine"))),
+        (text(&mounted), format!("{named}/deeper")),
+    ] {
+        assert!(user.must_not(&["cp", "-r", &from, &to], 1).contains("is mounted"), "{from} {to}");
+    }
+    // What else is there is copied.
+    let said = user.may(&["cp", "-r", &text(&here), &format!("{named}/all")]);
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.contains("at is where a cluster is mounted, not copied"), "{said}");
+    for file in ["mine", "all/mine"] {
+        assert_eq!(std::fs::read_to_string(mounted.join(file)).expect("there"), "content");
+    }
+    let both = ["cp", &text(&mine), &format!("{named}/mine"), &text(&here)];
+    assert!(user.must_not(&both, 2).contains("use cp"));
+    assert_eq!(std::fs::read_to_string(&mine).expect("there"), "content");
+    user.must(&["umount", &text(&at)]);
+    std::fs::remove_dir_all(&here).expect("ours");
+    user.must(&["down"]);
+    user.nothing_is_left();
+}
+
 #[test]
 fn who_follows_a_jobs_output_misses_nothing_when_the_manager_dies() {
     let user = User::new("follow");

@@ -1,7 +1,7 @@
 //! `muster cp`: files between this machine and the cluster tree.
 
 use super::progress::Progress;
-use super::{Usage, refused};
+use super::{Usage, refused, umount};
 use crate::cluster::Context;
 use anyhow::{Result, anyhow, bail};
 use muster_ninep::client::Client;
@@ -10,8 +10,8 @@ use muster_ninep::record::{Attr, mode};
 use muster_ninep::tree::OpenFlags;
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Requests under way for a file whose bytes stay where they are.
@@ -95,12 +95,9 @@ impl std::fmt::Display for Place {
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let places: Vec<Place> = args.paths.iter().map(|path| Place::read(path)).collect();
     let (to, from) = places.split_last().expect("clap asks for two");
-    if places.iter().all(|place| matches!(place, Place::Here(_))) {
-        let text = "no path is of the cluster: put a colon before those that are, as in \
-                    :/nodes/n0/1/fs/FILE, or use cp";
-        return Err(Usage(text.into()).into());
-    }
-    let mut copier = Copier { client: context.connect()?, progress: Progress::bytes(0), total: 0 };
+    check_colons(to, from)?;
+    let (client, progress) = (context.connect()?, Progress::bytes(0));
+    let mut copier = Copier { client, progress, total: 0, mounts: umount::devices()? };
     let target = copier.find(to)?;
     let into = target.is_some_and(|found| found.directory);
     let slash = args.paths.last().is_some_and(|path| path.ends_with('/'));
@@ -126,6 +123,14 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             bail!("{source} is a directory: give -r to copy it with all that is in it  [E160]");
         }
         check_apart(source, &target)?;
+        for place in [source, &target] {
+            if copier.is_mounted(place) {
+                bail!(
+                    "{place} is where a cluster is mounted; write it with a colon, as in \
+                     :/nodes/n0/1/fs/FILE, or use cp  [E160]"
+                );
+            }
+        }
         copier.copy(source, &target, found)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -136,9 +141,24 @@ struct Copier {
     progress: Progress,
     /// Bytes that are known to be copied in all.
     total: u64,
+    /// The devices of mounted clusters.
+    mounts: Vec<u64>,
 }
 
 impl Copier {
+    /// Whether what is here is in a mounted cluster, or would be: it may be the other end of the
+    /// copy by another name, or hold it.
+    fn is_mounted(&self, place: &Place) -> bool {
+        let Place::Here(path) = place else { return false };
+        let above = || match path.parent() {
+            Some(above) if above.as_os_str().is_empty() => fs::metadata(Path::new(".")),
+            Some(above) => fs::metadata(above),
+            None => fs::metadata(path),
+        };
+        let is_ours = |meta: fs::Metadata| self.mounts.contains(&meta.dev());
+        !self.mounts.is_empty() && fs::metadata(path).or_else(|_| above()).is_ok_and(is_ours)
+    }
+
     fn find(&self, place: &Place) -> Result<Option<Found>> {
         match place {
             Place::Here(path) => match fs::metadata(path) {
@@ -182,6 +202,7 @@ impl Copier {
             let (source, target) = (from.join(&name), to.join(&name));
             // One that leads to a directory may lead back up, and round and round.
             let what = match self.find(&source)? {
+                _ if self.is_mounted(&source) => "where a cluster is mounted",
                 Some(inner) if is_endless(inner.mode) => "a pipe, socket or device",
                 Some(inner) if !(link && inner.directory) => {
                     self.copy(&source, &target, inner)?;
@@ -294,6 +315,20 @@ fn is_endless(mode: u32) -> bool {
     [mode::PIPE, mode::SOCKET, mode::CHAR, mode::BLOCK].contains(&(mode & mode::KIND))
 }
 
+/// Each copy has an end in the cluster: of two that are both here nobody looks after that they are
+/// not the same, or one inside of the other.
+fn check_colons(to: &Place, from: &[Place]) -> Result<()> {
+    let is_here = |place: &&Place| matches!(place, Place::Here(_));
+    if let Some(source) = from.iter().find(is_here).filter(|_| is_here(&to)) {
+        let text = format!(
+            "neither {source} nor {to} is of the cluster: put a colon before what is, as in \
+             :/nodes/n0/1/fs/FILE, or use cp"
+        );
+        return Err(Usage(text).into());
+    }
+    Ok(())
+}
+
 /// What is copied onto itself would be emptied first, and a directory into itself has no end.
 fn check_apart(from: &Place, to: &Place) -> Result<()> {
     let (Place::Cluster(source), Place::Cluster(target)) = (from, to) else { return Ok(()) };
@@ -357,6 +392,21 @@ mod tests {
             assert!(!is_plain(name), "{name:?}");
         }
         assert!(is_plain("...") && is_plain("a b"));
+    }
+
+    /// Once a file that was named beside one of the cluster was emptied where it was copied to its
+    /// own place.
+    #[test]
+    fn of_each_copy_an_end_is_in_the_cluster() {
+        let check = |to: &str, from: &[&str]| {
+            let from: Vec<Place> = from.iter().map(|path| Place::read(path)).collect();
+            check_colons(&Place::read(to), &from)
+        };
+        for from in [&["a"][..], &[":/a", "b"], &["b", ":/a"]] {
+            assert!(check(".", from).expect_err("here and here").is::<Usage>());
+        }
+        check(".", &[":/a", ":/b"]).expect("from the cluster");
+        check(":/a", &["a", ":/b"]).expect("to the cluster");
     }
 
     #[test]

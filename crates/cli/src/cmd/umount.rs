@@ -11,6 +11,9 @@ use std::process::{Command, ExitCode};
 /// What a mount of ours calls its source.
 pub const SOURCE: &str = "muster";
 
+/// Their kind of file system.
+pub const KIND: &str = "fuse.muster";
+
 /// Unmount a directory where the cluster tree is mounted.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -67,6 +70,24 @@ pub fn mount_at(dir: &Path) -> Result<Option<Mount>> {
     Ok(find(&table, dir))
 }
 
+/// The devices of what clusters have mounted on this machine, by which their files are known.
+pub fn devices() -> Result<Vec<u64>> {
+    let table = std::fs::read("/proc/self/mountinfo").context("/proc/self/mountinfo")?;
+    Ok(ours(&table))
+}
+
+/// The devices of our mounts in the text of mountinfo.
+fn ours(table: &[u8]) -> Vec<u64> {
+    let ours = table.split(|&byte| byte == b'\n').filter_map(|line| {
+        let mut words = line.split(|&byte| byte == b' ');
+        let device = std::str::from_utf8(words.nth(2)?).ok()?;
+        let kind = words.skip_while(|word| *word != b"-").nth(1)?;
+        let (major, minor) = device.split_once(':').filter(|_| kind == KIND.as_bytes())?;
+        Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
+    });
+    ours.collect()
+}
+
 /// Finds the topmost mount at `dir` in the text of mountinfo (proc_pid_mountinfo(5)).
 fn find(table: &[u8], dir: &Path) -> Option<Mount> {
     let mut found = None;
@@ -116,6 +137,7 @@ mod tests {
         assert_eq!(found, Mount { kind: "tmpfs".into(), source: "top".into() });
         assert_eq!(find(table, Path::new("/proc")).expect("there").kind, "proc");
         assert_eq!(find(table, Path::new("/home")), None);
+        assert_eq!(ours(table), [rustix::fs::makedev(0, 44)]);
         assert_eq!(plain(b"a\\134040\\").as_bytes(), b"a\\040\\");
     }
 

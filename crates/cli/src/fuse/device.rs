@@ -3,6 +3,7 @@
 //! Not with fuser's own mount, which unmounts a second time what somebody has unmounted already,
 //! and would hit what was mounted below.
 
+use crate::cmd::umount::KIND;
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -40,7 +41,7 @@ fn directly(name: &str, directory: &Path) -> rustix::io::Result<OwnedFd> {
     );
     let data = CString::new(data).expect("numbers have no NUL");
     let flags = MountFlags::NODEV | MountFlags::NOSUID;
-    rustix::mount::mount(name, directory, "fuse.muster", flags, data.as_c_str())?;
+    rustix::mount::mount(name, directory, KIND, flags, data.as_c_str())?;
     Ok(device)
 }
 
