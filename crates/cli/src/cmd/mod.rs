@@ -162,22 +162,27 @@ fn refused(error: muster_ninep::error::Error) -> anyhow::Error {
     }
 }
 
-/// The sentence without the second name of the same file: `/a/b: a: why` becomes `/a: why`.
+/// The sentence without the second name of the same file: `/a/b: a: why` becomes `/a: why`. But
+/// where a node or a cluster puts its name before what a file of its has said, it is about that
+/// file.
 fn named_once(text: &str) -> String {
     let mut parts = text.splitn(3, ": ");
     let (Some(path), Some(name), Some(why)) = (parts.next(), parts.next(), parts.next()) else {
         return text.to_owned();
     };
     if name.starts_with('/') && path.starts_with(name) {
-        return format!("{path}: {why}");
+        return named_once(&format!("{path}: {why}"));
     }
-    let mut upto = 0;
+    let (mut upto, mut above) = (0, "");
     for part in path.split('/') {
         upto += part.len();
         if part == name && !name.is_empty() {
-            return format!("{}: {why}", &path[..upto]);
+            let is_server = matches!(above, "nodes" | "clusters");
+            let named = if is_server { path } else { &path[..upto] };
+            return named_once(&format!("{named}: {why}"));
         }
         upto += 1;
+        above = part;
     }
     text.to_owned()
 }
@@ -233,6 +238,10 @@ mod tests {
             ("/nope: /: no files can be made", "/nope: no files can be made"),
             ("/a: cannot be read: Is full", "/a: cannot be read: Is full"),
             ("no path", "no path"),
+            ("/nodes/n0/1/ctl: n0: 'x' is no command", "/nodes/n0/1/ctl: 'x' is no command"),
+            ("/nodes/n0: n0: not for reading", "/nodes/n0: not for reading"),
+            ("/nodes/n0/x: /nodes/n0: n0: no files", "/nodes/n0/x: no files"),
+            ("/clusters/b/nodes/n3/ctl: b: n3: why: how", "/clusters/b/nodes/n3/ctl: why: how"),
         ] {
             assert_eq!(named_once(text), said);
         }
