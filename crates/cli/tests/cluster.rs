@@ -151,7 +151,11 @@ fn a_session_is_driven_with_ls_cp_write_and_cat() {
     // Nor does it wait for what is no file, or has no end.
     user.must(&["cp", "-r", &text(&here.join("in")), &fs]);
     assert!(user.must_not(&["cp", &fs, &text(&here)], 1).contains("give -r"));
-    user.must(&["write", &file("argv"), "sh -c 'wc -c < in/deep/data; cat; exit 3'"]);
+    let links = "cd in; ln -s deep/data a1; ln -s ../in/a1 a2; ln -s deep a3; \
+                 ln -s /etc/passwd a4; ln -s nowhere a5; ln -s ../../stdout a6; ln -s a7 a7; \
+                 echo last > z";
+    let program = format!("sh -c 'wc -c < in/deep/data; cat; {links}; exit 3'");
+    user.must(&["write", &file("argv"), &program]);
     user.must(&["write", &file("ctl"), "exec"]);
     user.must(&["write", "-n", &file("stdin"), "input"]);
     user.must(&["write", &file("ctl"), "close", "stdin"]);
@@ -161,6 +165,19 @@ fn a_session_is_driven_with_ls_cp_write_and_cat() {
     let (data, again) = (format!("{fs}/in/deep/data"), format!("{fs}/in/../in/deep/data"));
     assert!(user.must_not(&["cp", &data, &again], 1).contains("are the same; nothing was copied"));
     user.must(&["cp", "-r", &fs, &text(&here.join("out"))]);
+    // Links among it that lead to files are followed, and what comes after others is copied too.
+    let copied = user.may(&["cp", "-r", &fs, &text(&here.join("links"))]);
+    let said = String::from_utf8_lossy(&copied.stderr);
+    assert!(copied.status.success(), "{said}");
+    for link in ["a3", "a4", "a5", "a6", "a7"] {
+        assert!(said.contains(&format!("/in/{link} is a link, not copied")), "{link}: {said}");
+    }
+    for (name, length) in [("a1", 3 << 20), ("a2", 3 << 20), ("z", 5)] {
+        let copy = std::fs::metadata(here.join("links/in").join(name)).expect(name);
+        assert_eq!(copy.len(), length, "{name}");
+    }
+    user.must(&["cp", &format!("{fs}/in/a2"), &text(&here.join("one"))]);
+    assert_eq!(std::fs::metadata(here.join("one")).expect("copied").len(), 3 << 20);
     let back = std::fs::read(here.join("out/in/deep/data")).expect("copied back");
     assert!(back == vec![b'x'; 3 << 20]);
     std::fs::remove_dir_all(&here).expect("ours");

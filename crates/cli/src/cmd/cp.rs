@@ -37,6 +37,9 @@ pub struct Args {
     recursive: bool,
 }
 
+/// Symbolic links on the way to one file, at most, as for the kernel.
+const LINKS_MAX: usize = 40;
+
 /// Where a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
@@ -97,7 +100,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let (to, from) = places.split_last().expect("clap asks for two");
     check_colons(to, from)?;
     let (client, progress) = (context.connect()?, Progress::bytes(0));
-    let mut copier = Copier { client, progress, total: 0, mounts: umount::devices()? };
+    let (mounts, top) = (umount::devices()?, String::new());
+    let mut copier = Copier { client, progress, total: 0, mounts, top };
     let target = copier.find(to)?;
     let into = target.is_some_and(|found| found.directory);
     let slash = args.paths.last().is_some_and(|path| path.ends_with('/'));
@@ -112,13 +116,15 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         });
     }
     for source in from {
-        let found =
-            copier.find(source)?.ok_or_else(|| anyhow!("{source} does not exist  [E160]"))?;
         let target = match (into, source.name()) {
             (true, Some(name)) => to.join(&name),
             (true, None) => to.clone(),
             (false, _) => to.clone(),
         };
+        let no_file = || anyhow!("{source} leads to no file of the cluster  [E160]");
+        let source = &copier.followed(source, "").ok_or_else(no_file)?;
+        let found =
+            copier.find(source)?.ok_or_else(|| anyhow!("{source} does not exist  [E160]"))?;
         if found.directory && !args.recursive {
             bail!("{source} is a directory: give -r to copy it with all that is in it  [E160]");
         }
@@ -131,6 +137,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
                 );
             }
         }
+        copier.top = if let Place::Cluster(path) = source { path.clone() } else { String::new() };
         copier.copy(source, &target, found)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -143,6 +150,8 @@ struct Copier {
     total: u64,
     /// The devices of mounted clusters.
     mounts: Vec<u64>,
+    /// What is copied with all that is in it, if that is of the cluster.
+    top: String,
 }
 
 impl Copier {
@@ -200,12 +209,14 @@ impl Copier {
         self.make_directory(to, found.mode)?;
         for (name, link) in self.names(from)? {
             let (source, target) = (from.join(&name), to.join(&name));
+            let end = if link { self.followed(&source, &self.top) } else { Some(source.clone()) };
+            let found = end.as_ref().map_or(Ok(None), |end| self.find(end))?;
             // One that leads to a directory may lead back up, and round and round.
-            let what = match self.find(&source)? {
+            let what = match (end, found) {
                 _ if self.is_mounted(&source) => "where a cluster is mounted",
-                Some(inner) if is_endless(inner.mode) => "a pipe, socket or device",
-                Some(inner) if !(link && inner.directory) => {
-                    self.copy(&source, &target, inner)?;
+                (_, Some(inner)) if is_endless(inner.mode) => "a pipe, socket or device",
+                (Some(end), Some(inner)) if !(link && inner.directory) => {
+                    self.copy(&end, &target, inner)?;
                     continue;
                 }
                 _ => "a link",
@@ -213,6 +224,25 @@ impl Copier {
             let _ = writeln!(io::stderr(), "muster: {source} is {what}, not copied");
         }
         Ok(())
+    }
+
+    /// Where the links at a place lead, which in the cluster no server follows. None if that is
+    /// nowhere below `top`: what a program has left there leads a copy to no other files.
+    fn followed(&self, place: &Place, top: &str) -> Option<Place> {
+        let Place::Cluster(path) = place else { return Some(place.clone()) };
+        let mut path = path.clone();
+        for _ in 0..LINKS_MAX {
+            let attr = self.client.getattr(&path);
+            if !attr.is_ok_and(|attr| attr.mode & mode::KIND == mode::LINK) {
+                return Some(Place::Cluster(path));
+            }
+            let target = self.client.walk(&path).and_then(|link| link.readlink()).ok()?;
+            path = led(&path, std::str::from_utf8(&target).ok()?)?;
+            if !names_of(&path).starts_with(&names_of(top)) {
+                return None;
+            }
+        }
+        None
     }
 
     /// The names in a directory, and which are symbolic links.
@@ -355,6 +385,17 @@ fn names_of(path: &str) -> Vec<&str> {
     names
 }
 
+/// Where a link leads, if its target tells: not one that begins at a root, which is another than
+/// the cluster's, nor one that goes up from what may be a link itself.
+fn led(link: &str, target: &str) -> Option<String> {
+    let mut behind = target.split('/').skip_while(|name| matches!(*name, "" | "." | ".."));
+    if target.starts_with('/') || behind.any(|name| name == "..") {
+        return None;
+    }
+    let (above, _) = link.trim_end_matches('/').rsplit_once('/').unwrap_or_default();
+    Some(format!("/{}", names_of(&format!("{above}/{target}")).join("/")))
+}
+
 /// Whether a name that a server lists is one: it must not lead elsewhere.
 fn is_plain(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
@@ -392,6 +433,20 @@ mod tests {
             assert!(!is_plain(name), "{name:?}");
         }
         assert!(is_plain("...") && is_plain("a b"));
+    }
+
+    #[test]
+    fn a_link_leads_where_its_target_says() {
+        for (link, target, end) in [
+            ("/fs/d/l", "f", Some("/fs/d/f")),
+            ("/fs/d/l/", "./e/f", Some("/fs/d/e/f")),
+            ("/fs/d/l", "../f", Some("/fs/f")),
+            ("l", "f", Some("/f")),
+            ("/fs/d/l", "/fs/f", None),
+            ("/fs/d/l", "e/../f", None),
+        ] {
+            assert_eq!(led(link, target).as_deref(), end, "{link} {target}");
+        }
     }
 
     /// Once a file that was named beside one of the cluster was emptied where it was copied to its
