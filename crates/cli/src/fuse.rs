@@ -13,6 +13,7 @@ mod attributes;
 mod bridge;
 mod chains;
 mod device;
+mod forget;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -21,10 +22,8 @@ mod watch;
 use crate::cmd::umount::{SOURCE, unmount};
 use anyhow::{Result, anyhow};
 use bridge::Bridge;
-use fuser::{BackgroundSession, Config, INodeNo, Notifier, Session, SessionACL};
+use fuser::{BackgroundSession, Config, Session, SessionACL};
 use muster_ninep::client::Client;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::Table;
@@ -81,6 +80,8 @@ pub fn start(client: &Client, cluster: &str, directory: &Path) -> Result<Mounted
     let (client, directory) = (client.clone(), directory.to_owned());
     let mut mounted = Mounted { session, client, table, directory, gone };
     let bridge = Bridge::new(&mounted.client, &mounted.table);
+    // Only for notes to the kernel that fuser has no words for.
+    let notes = device.try_clone().map_err(|error| cannot(&mounted.directory, &error.into()))?;
     let session = Session::from_fd(bridge, device, SessionACL::Owner, Config::default())
         .and_then(Session::spawn)
         .map_err(|error| cannot(&mounted.directory, &error.into()))?;
@@ -88,17 +89,7 @@ pub fn start(client: &Client, cluster: &str, directory: &Path) -> Result<Mounted
     mounted.session = Some(session);
     std::thread::Builder::new()
         .name("fuse-trim".into())
-        .spawn(move || trim(&table, &notifier))
+        .spawn(move || forget::trim(&table, &notes, &notifier))
         .map_err(|error| cannot(&mounted.directory, &error.into()))?;
     Ok(mounted)
-}
-
-/// Has the kernel forget old inodes when there are too many.
-fn trim(table: &Table, notifier: &Notifier) {
-    while let Some(places) = table.excess() {
-        for place in places {
-            // It may have forgotten the name, or use what it names: then it stays.
-            let _ = notifier.inval_entry(INodeNo(place.dir), OsStr::from_bytes(&place.name));
-        }
-    }
 }

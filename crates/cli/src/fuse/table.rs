@@ -39,6 +39,7 @@ struct Node {
     age: u64,
     /// Where it was found.
     place: Place,
+    directory: bool,
 }
 
 /// A name in a directory.
@@ -113,6 +114,7 @@ impl Table {
         if ino == ROOT {
             return ino;
         }
+        let directory = qid.is_dir();
         let mut inner = self.inner();
         inner.next += 1;
         let age = inner.next;
@@ -126,7 +128,7 @@ impl Table {
                 Some(std::mem::replace(&mut node.fid, fid))
             }
             Entry::Vacant(vacant) => {
-                vacant.insert(Node { fid, lookups: 1, age, place });
+                vacant.insert(Node { fid, lookups: 1, age, place, directory });
                 inner.ages.insert(age, ino);
                 if inner.nodes.len() > inner.most {
                     self.crowded.notify_one();
@@ -163,27 +165,32 @@ impl Table {
         self.crowded.notify_one();
     }
 
-    /// Waits until there are too many inodes, and returns where the oldest are; `None` when the
-    /// mount is gone.
-    pub(super) fn excess(&self) -> Option<Vec<Place>> {
+    /// Waits until there are too many inodes, and returns some with where they are: the oldest, of
+    /// directories only those of which nothing else is known, and only where other files are too
+    /// few. `None` when the mount is gone.
+    pub(super) fn excess(&self) -> Option<Vec<(u64, Place)>> {
         let fits = |inner: &mut Inner| inner.nodes.len() <= inner.most && !inner.closed;
         let mut inner = self.crowded.wait_while(self.inner(), fits).expect("no holder panics");
         if inner.closed {
             return None;
         }
-        let mut places = Vec::with_capacity(TRIM);
-        for _ in 0..TRIM {
-            let Some((_, ino)) = inner.ages.pop_first() else { break };
+        let inner = &mut *inner;
+        let above: HashSet<u64> = inner.nodes.values().map(|node| node.place.dir).collect();
+        let leaves = inner.ages.values().copied().filter(|ino| !above.contains(ino));
+        let (directories, files): (Vec<u64>, Vec<u64>) =
+            leaves.partition(|ino| inner.nodes[ino].directory);
+        let mut oldest = Vec::with_capacity(TRIM);
+        for ino in files.into_iter().chain(directories).take(TRIM) {
             // What the kernel keeps all the same has its next turn when all others had theirs.
             inner.next += 1;
-            let age = inner.next;
-            inner.ages.insert(age, ino);
             let node = inner.nodes.get_mut(&ino).expect("ages and nodes agree");
-            node.age = age;
-            places.push(node.place.clone());
+            inner.ages.remove(&node.age);
+            inner.ages.insert(inner.next, ino);
+            node.age = inner.next;
+            oldest.push((ino, node.place.clone()));
         }
         inner.most = NODES_MAX.max(inner.nodes.len() + SLACK);
-        Some(places)
+        Some(oldest)
     }
 
     /// The mount is gone.

@@ -417,6 +417,28 @@ fn the_kernel_is_made_to_forget() {
     assert_eq!(fs::read_dir(&fixture.at).expect("listed").count(), count);
 }
 
+/// Once getcwd(2) failed in a directory that had been found first of many.
+#[test]
+fn who_is_in_a_directory_can_say_where_when_much_else_was_found() {
+    use super::table::NODES_MAX;
+    let Some((fixture, below)) = host("inside") else { return };
+    let deep = fixture.at.join("a/deep");
+    fs::create_dir_all(&deep).expect("made");
+    let mut shell = Command::new("sh");
+    let shell = shell.args(["-c", "read go; exec readlink /proc/self/cwd"]).current_dir(&deep);
+    let shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut shell = shell.spawn().expect("run");
+    for number in 0..NODES_MAX * 4 {
+        let file = format!("{number}");
+        fs::write(below.0.join(&file), "").expect("written");
+        fs::metadata(fixture.at.join(&file)).expect("there");
+    }
+    writeln!(shell.stdin.take().expect("it is piped"), "go").expect("it reads");
+    let output = shell.wait_with_output().expect("ended");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.stdout, format!("{}\n", deep.display()).as_bytes(), "{said}");
+}
+
 /// Files of which only so many can be had at a time.
 struct Scarce(Inode, Vec<Arc<File>>);
 
