@@ -20,7 +20,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub type SynCall<'a> = Call<'a, Fid>;
 
 /// Bit of every qid path made here; no file system's inode numbers reach so far.
-pub(crate) const MADE: u64 = 1 << 63;
+pub const MADE: u64 = 1 << 63;
 
 /// Bit of those that tell what something is, and not that it is new.
 const NAMED: u64 = 1 << 62;

@@ -3,6 +3,7 @@
 use fuser::{FileAttr, FileType, INodeNo, TimeOrNow};
 use muster_ninep::error::Error;
 use muster_ninep::record::{Attr, LockRange, SetAttr, Time, mode};
+use muster_ninep::synthetic::MADE;
 use muster_ninep::tree::OpenFlags;
 use std::time::{Duration, SystemTime};
 
@@ -27,6 +28,24 @@ pub(super) fn kind(st_mode: u32) -> FileType {
         mode::SOCKET => FileType::Socket,
         _ => FileType::RegularFile,
     }
+}
+
+/// Whether a file's bits let the user `uid` do what access(2) asks for by `mask`. An open asks the
+/// server, whose user may have another number there than here: where the owner is somebody else,
+/// only what the bits let nobody do is refused.
+pub(super) fn may(attr: &Attr, uid: u32, mask: u32) -> bool {
+    let bits = attr.mode & 0o777;
+    let anybody = bits >> 6 | bits >> 3 | bits;
+    let is_directory = attr.mode & mode::KIND == mode::DIR;
+    let granted = match uid {
+        // What is made up does nothing else for root either.
+        _ if attr.qid.path & MADE != 0 => anybody,
+        0 if is_directory => 0o7,
+        0 => anybody & 0o1 | 0o6,
+        uid if uid == attr.uid => bits >> 6,
+        _ => anybody,
+    };
+    mask & 0o7 & !granted == 0
 }
 
 /// Attributes of the inode `ino`.
@@ -159,6 +178,32 @@ mod tests {
             let packed = device_to_kernel(libc::makedev(major, minor));
             assert_eq!(device_from_kernel(packed), (major, minor));
         }
+    }
+
+    #[test]
+    fn access_is_refused_where_the_bits_let_nobody_or_not_their_owner() {
+        const READ: u32 = 4;
+        const WRITE: u32 = 2;
+        const RUN: u32 = 1;
+        let granted = |mode: u32, path: u64, uid: u32| {
+            let qid = muster_ninep::record::Qid { path, ..Default::default() };
+            let attr = Attr { mode, uid: 7, qid, ..Attr::default() };
+            [READ, WRITE, RUN].into_iter().filter(|&what| may(&attr, uid, what)).sum::<u32>()
+        };
+        let (file, made) = (|mode, uid| granted(mode::FILE | mode, 1, uid), MADE | 1);
+        assert_eq!(file(0o644, 7), READ | WRITE);
+        assert_eq!(file(0o477, 7), READ);
+        // It may be his all the same, by another number there.
+        assert_eq!(file(0o600, 8), READ | WRITE);
+        assert_eq!(file(0o444, 8), READ);
+        assert_eq!(file(0o000, 0), READ | WRITE);
+        assert_eq!(file(0o010, 0), READ | WRITE | RUN);
+        assert_eq!(granted(mode::DIR, 1, 0), READ | WRITE | RUN);
+        for uid in [0, 7, 8] {
+            assert_eq!(granted(mode::FILE | 0o222, made, uid), WRITE);
+            assert_eq!(granted(mode::DIR | 0o555, made, uid), READ | RUN);
+        }
+        assert!(may(&Attr::default(), 8, 0), "it is there");
     }
 
     #[test]

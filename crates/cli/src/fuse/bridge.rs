@@ -1,14 +1,14 @@
 //! The kernel's requests, one method each.
 
-use super::attributes::{Changes, device_from_kernel, kind, lock_range, open_flags};
+use super::attributes::{Changes, device_from_kernel, kind, lock_range, may, open_flags};
 use super::chains::{self, Creation, HOW, Parent};
 use super::table::{Open, Table};
 use super::watch::{CONTROL, Reply, Waiting, Watch};
 use fuser::{
-    BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, InitFlags, KernelConfig,
-    LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
-    ReplyEmpty, ReplyEntry, ReplyLock, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr, Request,
-    TimeOrNow, WriteFlags,
+    AccessFlags, BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, InitFlags,
+    KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
+    ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyLock, ReplyOpen, ReplyStatfs, ReplyWrite,
+    ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 use muster_ninep::call::LockStatus;
 use muster_ninep::client::{Client, Fid};
@@ -475,6 +475,20 @@ impl Filesystem for Bridge {
     fn removexattr(&self, req: &Request, ino: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let Some((fid, waiting)) = self.about(req, ino, reply) else { return };
         chains::write_xattr(&waiting, &fid, name.as_bytes(), b"", libc::XATTR_REPLACE as u32);
+    }
+
+    /// By the bits alone, as the server has no word for it: who opens the file is told by it.
+    fn access(&self, req: &Request, ino: INodeNo, mask: AccessFlags, reply: ReplyEmpty) {
+        let Some((fid, waiting)) = self.about(req, ino, reply) else { return };
+        let (uid, mask) = (req.uid(), mask.bits().cast_unsigned());
+        waiting.via(|waiting| {
+            fid.getattr_then(move |attr| {
+                waiting.answer(attr, |reply, attr| match may(&attr, uid, mask) {
+                    true => reply.ok(),
+                    false => reply.error(Errno::EACCES),
+                });
+            })
+        });
     }
 
     fn create(

@@ -241,6 +241,33 @@ fn large_files_arrive_whole_and_programs_run() {
     assert!(statfs.f_blocks > 0);
 }
 
+/// Once all was allowed to everybody, and shells took the wrong one of several files.
+#[test]
+fn what_may_be_done_is_said_before_it_is_tried() {
+    use rustix::fs::{Access, access};
+    let (Some((fixture, below)), Some((made, _))) = (host("access"), self::made("access-made"))
+    else {
+        return;
+    };
+    for (name, mode) in [("text", 0o644), ("program", 0o755)] {
+        fs::write(below.0.join(name), "").expect("written");
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(below.0.join(name), mode).expect("ours");
+    }
+    let may = |file: PathBuf, how: Access| access(&file, how).is_ok();
+    for how in [Access::READ_OK, Access::WRITE_OK, Access::EXEC_OK, Access::EXISTS] {
+        for name in ["text", "program", "none", ""] {
+            let [there, here] = [&fixture.at, &below.0].map(|top| may(top.join(name), how));
+            assert_eq!(there, here, "{name} {how:?}");
+        }
+    }
+    assert!(may(made.at.join("text"), Access::READ_OK));
+    assert!(!may(made.at.join("text"), Access::WRITE_OK), "also for root");
+    assert!(!may(made.at.clone(), Access::WRITE_OK));
+    let inside = Command::new("true").current_dir(&made.at).status().expect("entered");
+    assert!(inside.success());
+}
+
 /// What a script says of a file.
 fn python(script: &str, file: &Path) -> String {
     let output = Command::new("python3").args(["-c", script]).arg(file).output();
