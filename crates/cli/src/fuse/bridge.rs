@@ -3,7 +3,7 @@
 use super::attributes::{Changes, device_from_kernel, kind, lock_range, may, open_flags};
 use super::chains::{self, Creation, HOW, Parent};
 use super::table::{Open, Table};
-use super::watch::{CONTROL, Reply, Waiting, Watch};
+use super::watch::{CONTROL, DISK, Patience, Reply, SOMEBODY, Waiting, Watch};
 use fuser::{
     AccessFlags, BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
@@ -18,7 +18,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// Bytes of a listing to ask for: what the kernel's buffer for one takes, about.
 const LISTING: u32 = 8 * 1024;
@@ -70,18 +70,18 @@ impl Bridge {
         handle: FileHandle,
         reply: R,
     ) -> Option<(Arc<Open>, Waiting<R>)> {
-        self.begin(req, None, self.table.file(handle), reply)
+        self.begin(req, SOMEBODY, self.table.file(handle), reply)
     }
 
     fn begin<R: Reply, F>(
         &self,
         req: &Request,
-        limit: Option<Duration>,
+        patience: Patience,
         file: Option<F>,
         reply: R,
     ) -> Option<(F, Waiting<R>)> {
         match file {
-            Some(file) => Some((file, self.watch.begin(req.pid(), limit, reply))),
+            Some(file) => Some((file, self.watch.begin(req.pid(), patience, reply))),
             None => {
                 reply.refuse(Errno::ESTALE);
                 None
@@ -99,7 +99,8 @@ impl Bridge {
     }
 
     fn sync(&self, req: &Request, handle: FileHandle, data: bool, reply: ReplyEmpty) {
-        let Some((file, waiting)) = self.on(req, handle, reply) else { return };
+        let file = self.table.file(handle);
+        let Some((file, waiting)) = self.begin(req, DISK, file, reply) else { return };
         waiting.via(|waiting| {
             file.fid.fsync_then(data, move |done| waiting.answer(done, |reply, ()| reply.ok()))
         });
@@ -120,7 +121,8 @@ fn made<T>(
 ) -> impl FnOnce(muster_ninep::error::Result<T>) + Send + 'static {
     let (dir, name) = (dir.clone(), name.as_bytes().to_vec());
     move |result| {
-        waiting.go_on(result, |waiting, _| chains::look_up_entry(&table, &waiting, &dir, &name));
+        waiting
+            .go_on_done(result, |waiting, _| chains::look_up_entry(&table, &waiting, &dir, &name));
     }
 }
 
@@ -179,7 +181,8 @@ impl Filesystem for Bridge {
         waiting.via(|waiting| {
             let same = fid.clone();
             fid.setattr_then(&set, move |done| {
-                waiting.go_on(done, |waiting, ()| chains::attributes_of(&waiting, ino.0, &same));
+                let then = |waiting, ()| chains::attributes_of(&waiting, ino.0, &same);
+                waiting.go_on_done(done, then);
             })
         });
     }
@@ -296,7 +299,7 @@ impl Filesystem for Bridge {
 
     fn open(&self, req: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let file = self.table.fid(ino);
-        let Some((fid, waiting)) = self.begin(req, None, file, reply) else { return };
+        let Some((fid, waiting)) = self.begin(req, SOMEBODY, file, reply) else { return };
         chains::open(&self.table, &waiting, &fid, open_flags(flags.0), HOW);
     }
 
@@ -348,7 +351,8 @@ impl Filesystem for Bridge {
         owner: LockOwner,
         reply: ReplyEmpty,
     ) {
-        let Some((file, waiting)) = self.on(req, fh, reply) else { return };
+        let file = self.table.file(fh);
+        let Some((file, waiting)) = self.begin(req, CONTROL, file, reply) else { return };
         if !file.lockers.lock().expect("no holder panics").remove(&owner.0) {
             return waiting.answer(Ok(()), |reply, ()| reply.ok());
         }

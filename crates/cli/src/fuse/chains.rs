@@ -126,7 +126,7 @@ fn create<R: Reply>(
             let name = new.name.clone();
             let (mode, gid) = (new.mode & 0o7777, new.gid);
             file.create_then(&name, flags, mode, gid, move |created| {
-                waiting.go_on(created, |waiting, _| then(waiting, fid, new));
+                waiting.go_on_done(created, |waiting, _| then(waiting, fid, new));
             })
         });
     });

@@ -554,6 +554,34 @@ fn a_signal_gets_through_even_if_the_server_hangs() {
     assert_eq!(fs::read(fixture.at.join("stuck")).expect("it goes on"), b"");
 }
 
+/// A directory whose files take half a second to be found.
+struct Slow(Inode);
+
+impl Dir for Slow {
+    fn inode(&self) -> &Inode {
+        &self.0
+    }
+    fn get(&self, _: &str) -> Result<Option<Entry>> {
+        std::thread::sleep(Duration::from_millis(500));
+        Ok(Some(File::text(0o444, || Ok(String::new())).entry()))
+    }
+    fn list(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// No program expects EINTR of stat(2), and profilers and timers send signals all the time.
+#[test]
+fn a_signal_that_is_caught_interrupts_nobody_who_waits_for_no_more_than_the_server() {
+    let tree = Arc::new(Synthetic::new(Arc::new(Slow(Inode::new(0o555)))));
+    let Some(fixture) = fixture("slow", &tree) else { return };
+    let script = "import os, signal, sys\n\
+                  signal.signal(signal.SIGALRM, lambda *_: None)\n\
+                  signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)\n\
+                  print(os.stat(sys.argv[1]).st_size)\n";
+    assert_eq!(python(script, &fixture.at.join("file")), "0");
+}
+
 /// A directory whose server is started again: what was found before is gone, and what is there now
 /// has the same numbers.
 struct Lives(Inode, Arc<AtomicU64>);

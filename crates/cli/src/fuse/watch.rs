@@ -20,8 +20,25 @@ const LOOKS: usize = 1000;
 /// How long the server may take to answer a flush.
 const FLUSH: Duration = Duration::from_secs(1);
 
-/// How long requests may take that depend on nobody but the server.
-pub(super) const CONTROL: Option<Duration> = Some(Duration::from_secs(30));
+/// What a request may have to wait for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// How long it may take.
+    limit: Option<Duration>,
+    /// Signals that a process catches interrupt it as well, and not only those that end it. No
+    /// program expects that of mkdir(2) and its like, on any other file system.
+    catches: bool,
+}
+
+/// For requests that depend on nobody but the server.
+pub(super) const CONTROL: Patience =
+    Patience { limit: Some(Duration::from_secs(30)), catches: false };
+
+/// For those that depend on the server's disk too.
+pub(super) const DISK: Patience = Patience { limit: None, catches: false };
+
+/// For those that wait for somebody.
+pub(super) const SOMEBODY: Patience = Patience { limit: None, catches: true };
 
 /// A reply of fuser's.
 pub(super) trait Reply: Send + 'static {
@@ -56,7 +73,7 @@ struct Pending<R> {
     /// The thread that waits; 0 if we cannot see it.
     pid: u32,
     since: Instant,
-    limit: Option<Duration>,
+    patience: Patience,
     state: Mutex<State<R>>,
 }
 
@@ -119,6 +136,18 @@ impl<R: Reply> Waiting<R> {
         }
     }
 
+    /// Goes on after what has an effect: whoever has given up meanwhile is told of it all the
+    /// same, or would try again and find it done.
+    pub(super) fn go_on_done<T>(self, result: Result<T>, next: impl FnOnce(Waiting<R>, T)) {
+        match result {
+            Ok(value) => {
+                self.state().given_up = None;
+                next(self, value);
+            }
+            Err(error) => self.go_on(Err(error), next),
+        }
+    }
+
     /// Answers with an error.
     pub(super) fn refuse_with(self, error: &Error) {
         self.refuse(errno(error));
@@ -132,14 +161,17 @@ impl<R: Reply> Waiting<R> {
     }
 }
 
+/// Whether a thread has got a signal, of those that it catches too or not.
+type Signalled<'a> = dyn FnMut(u32, bool) -> bool + 'a;
+
 /// A pending request, whatever its reply.
 trait Watched: Send + Sync {
     /// Looks after it; false once it is answered.
-    fn look(&self, now: Instant, signalled: &mut dyn FnMut(u32) -> bool) -> bool;
+    fn look(&self, now: Instant, signalled: &mut Signalled<'_>) -> bool;
 }
 
 impl<R: Reply> Watched for Pending<R> {
-    fn look(&self, now: Instant, signalled: &mut dyn FnMut(u32) -> bool) -> bool {
+    fn look(&self, now: Instant, signalled: &mut Signalled<'_>) -> bool {
         let mut state = self.state.lock().expect("no holder panics");
         if state.reply.is_none() {
             return false;
@@ -153,10 +185,11 @@ impl<R: Reply> Watched for Pending<R> {
                 return false;
             }
             None if waited >= PERIOD => {
-                let late = self.limit.is_some_and(|limit| waited >= limit);
+                let Patience { limit, catches } = self.patience;
+                let late = limit.is_some_and(|limit| waited >= limit);
                 let errno = match late {
                     true => Errno::ETIMEDOUT,
-                    false if self.pid != 0 && signalled(self.pid) => Errno::EINTR,
+                    false if self.pid != 0 && signalled(self.pid, catches) => Errno::EINTR,
                     false => return true,
                 };
                 state.given_up = Some((now, errno));
@@ -194,15 +227,10 @@ impl Watch {
     }
 
     /// Begins to look after a request that the thread `pid` waits for.
-    pub(super) fn begin<R: Reply>(
-        &self,
-        pid: u32,
-        limit: Option<Duration>,
-        reply: R,
-    ) -> Waiting<R> {
+    pub(super) fn begin<R: Reply>(&self, pid: u32, patience: Patience, reply: R) -> Waiting<R> {
         let state = State { reply: Some(reply), cancel: None, step: 0, given_up: None };
         let state = Mutex::new(state);
-        let pending = Arc::new(Pending { pid, since: Instant::now(), limit, state });
+        let pending = Arc::new(Pending { pid, since: Instant::now(), patience, state });
         let watched: Weak<Pending<R>> = Arc::downgrade(&pending);
         let mut list = self.list.pending.lock().expect("no holder panics");
         list.0.push(watched);
@@ -240,10 +268,10 @@ fn watch(list: &List) {
         for at in 0..requests.len() {
             let at = (start + at) % requests.len();
             let Some(request) = requests[at].upgrade() else { continue };
-            request.look(now, &mut |pid| {
+            request.look(now, &mut |pid, catches| {
                 looks += 1;
                 last = at;
-                looks <= LOOKS && is_signalled(pid)
+                looks <= LOOKS && is_signalled(pid, catches)
             });
         }
         start = if looks > LOOKS { last } else { 0 };
@@ -251,21 +279,26 @@ fn watch(list: &List) {
     }
 }
 
-/// Whether a signal waits that will end or interrupt what the thread does, or it is gone.
-fn is_signalled(pid: u32) -> bool {
+/// Whether a signal waits that will end what the thread does, or interrupts it as the thread
+/// `catches` it, or it is gone.
+fn is_signalled(pid: u32, catches: bool) -> bool {
     match std::fs::read_to_string(format!("/proc/{pid}/status")) {
-        Ok(status) => pending_signals(&status) != 0,
+        Ok(status) => pending_signals(&status, catches) != 0,
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
 }
 
-/// Pending signals that are neither blocked nor ignored, from `/proc/PID/status` (proc(5)).
-fn pending_signals(status: &str) -> u64 {
+/// Pending signals that are neither blocked nor ignored, from `/proc/PID/status` (proc(5)); without
+/// those that are caught, unless it `catches` them, and that stop.
+fn pending_signals(status: &str, catches: bool) -> u64 {
     let mask = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
     };
-    (mask("SigPnd:") | mask("ShdPnd:")) & !mask("SigBlk:") & !mask("SigIgn:")
+    let through = (mask("SigPnd:") | mask("ShdPnd:")) & !mask("SigBlk:") & !mask("SigIgn:");
+    let stops = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
+    let stops = stops.iter().fold(0, |mask, signal| mask | 1 << (signal - 1));
+    if catches { through } else { through & !mask("SigCgt:") & !stops }
 }
 
 #[cfg(test)]
@@ -274,13 +307,22 @@ mod tests {
 
     #[test]
     fn only_signals_that_get_through_count() {
+        let caught = 0x200;
         let status = |own: u32, shared: u32, blocked: u32, ignored: u32| {
             format!(
                 "Name:\tcat\nSigQ:\t1/1\nSigPnd:\t{own:016x}\nShdPnd:\t{shared:016x}\n\
-                 SigBlk:\t{blocked:016x}\nSigIgn:\t{ignored:016x}\nSigCgt:\t{:016x}\n",
-                0
+                 SigBlk:\t{blocked:016x}\nSigIgn:\t{ignored:016x}\nSigCgt:\t{caught:016x}\n"
             )
         };
+        for pending in [0x100, 2, 0] {
+            assert_eq!(pending_signals(&status(pending, 0, 0, 0), false), u64::from(pending));
+        }
+        // A caught one, and a stop from the terminal.
+        for pending in [0x200, 1 << (libc::SIGTSTP - 1)] {
+            assert_eq!(pending_signals(&status(0, pending, 0, 0), true), u64::from(pending));
+            assert_eq!(pending_signals(&status(0, pending, 0, 0), false), 0);
+        }
+        let pending_signals = |status: &str| pending_signals(status, true);
         assert_eq!(pending_signals(&status(0, 0, 0, 0)), 0);
         assert_eq!(pending_signals(&status(0x100, 0, 0, 0)), 0x100);
         assert_eq!(pending_signals(&status(0, 2, 0, 0)), 2);
@@ -291,7 +333,38 @@ mod tests {
 
     #[test]
     fn a_process_that_is_gone_wants_nothing() {
-        assert!(!is_signalled(std::process::id()));
-        assert!(is_signalled(u32::MAX));
+        for catches in [true, false] {
+            assert!(!is_signalled(std::process::id(), catches));
+            assert!(is_signalled(u32::MAX, catches));
+        }
+    }
+
+    /// A reply that tells what it was.
+    struct Told(std::sync::mpsc::Sender<i32>);
+
+    impl Reply for Told {
+        fn refuse(self, errno: Errno) {
+            self.0.send(errno.code()).expect("it is read");
+        }
+    }
+
+    /// Once mkdir(2) failed with EINTR, and with EEXIST when it was tried again.
+    #[test]
+    fn what_was_done_is_told_to_whoever_gave_up_meanwhile() {
+        let told = |done: bool| {
+            let (tell, read) = std::sync::mpsc::channel();
+            let waiting = Watch::new().begin(0, CONTROL, Told(tell));
+            waiting.state().given_up = Some((Instant::now(), Errno::EINTR));
+            let next = |waiting: Waiting<Told>, ()| {
+                waiting.answer(Ok(()), |reply, ()| reply.0.send(0).expect("it is read"));
+            };
+            match done {
+                true => waiting.go_on_done(Ok(()), next),
+                false => waiting.go_on(Ok(()), next),
+            }
+            read.recv().expect("told")
+        };
+        assert_eq!(told(true), 0);
+        assert_eq!(told(false), libc::EINTR, "what has had no effect is left");
     }
 }
