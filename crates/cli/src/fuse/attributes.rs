@@ -13,7 +13,12 @@ pub(super) fn errno(error: &Error) -> fuser::Errno {
     match error.errno {
         // What every user of a lost FUSE server sees: the transport endpoint is not connected.
         Errno::CONNRESET => fuser::Errno::ENOTCONN,
-        errno => fuser::Errno::from_i32(errno.raw_os_error()),
+        // The kernel takes no others, and whoever waits would wait for ever. A driver's or a file
+        // system's own come all the same, as 524 of NFS.
+        errno => match errno.raw_os_error() {
+            number @ 1..=511 => fuser::Errno::from_i32(number),
+            _ => fuser::Errno::EIO,
+        },
     }
 }
 
@@ -177,6 +182,17 @@ mod tests {
         for (major, minor) in [(1, 3), (259, 0x12_345), (0xfff, 0xf_ffff)] {
             let packed = device_to_kernel(libc::makedev(major, minor));
             assert_eq!(device_from_kernel(packed), (major, minor));
+        }
+    }
+
+    #[test]
+    fn an_error_that_the_kernel_does_not_take_is_another() {
+        use muster_ninep::error::Errno;
+        let told = |number| errno(&Error::from(Errno::from_raw_os_error(number))).code();
+        assert_eq!(told(libc::ENOSPC), libc::ENOSPC);
+        assert_eq!(told(511), 511);
+        for number in [512, 524, 4095] {
+            assert_eq!(told(number), libc::EIO, "{number}");
         }
     }
 
