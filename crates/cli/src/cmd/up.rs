@@ -2,12 +2,13 @@
 
 use super::progress::Progress;
 use super::scheduler::Settings;
-use super::{SCHEMA, because, print_json, refused, turns};
+use super::{SCHEMA, Usage, because, print_json, refused, turns};
 use crate::cluster::{Context, node_names, wait_until_joined};
 use crate::stand_in::{self, StandIn};
 use anyhow::{Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::{expand, fold};
+use muster_base::quote;
 use muster_base::span;
 use muster_machine::config::Config;
 use muster_machine::hosts::Way;
@@ -52,7 +53,7 @@ pub struct Args {
     /// On the hosts that a file names, over ssh
     #[arg(long, value_name = "FILE", conflicts_with = "nodes")]
     hosts: Option<PathBuf>,
-    /// Reach hosts with COMMAND HOST LINE instead of ssh
+    /// Reach hosts with COMMAND HOST LINE instead of ssh; quotes keep blanks, as in a shell
     #[arg(long, value_name = "COMMAND", requires = "hosts")]
     ssh: Option<String>,
     /// On the nodes of the Slurm allocation that this is called in
@@ -219,8 +220,8 @@ fn host_of(order: &Order, node: &str) -> Option<String> {
 fn order(args: &Args) -> Result<Option<Order>> {
     let (hosts, way) = match &args.hosts {
         Some(file) => {
-            let words = |command: &String| command.split_whitespace().map(str::to_owned).collect();
-            (read_hosts(file)?, Way::Ssh(args.ssh.as_ref().map(words)))
+            let words = args.ssh.as_deref().map(words).transpose()?;
+            (read_hosts(file)?, Way::Ssh(words))
         }
         None if args.slurm => (allocated()?, Way::Slurm),
         None => return Ok(None),
@@ -228,6 +229,11 @@ fn order(args: &Args) -> Result<Option<Order>> {
     Config::from_env()?.identity()?;
     let (address, tolerates) = (args.address, args.tolerate_missing);
     Ok(Some(Order { hosts, way, address, tolerates, multicasts: !args.no_multicast }))
+}
+
+/// The words of a command that stands for ssh.
+fn words(command: &str) -> Result<Vec<String>> {
+    Ok(quote::split(command).map_err(|error| Usage(format!("--ssh: {error}")))?)
 }
 
 fn read_hosts(file: &Path) -> Result<Vec<Host>> {
@@ -427,4 +433,16 @@ fn told(
     }
     writeln!(out, "Try: muster {flag}run -n {count} -l hostname")?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_what_stands_for_ssh_may_have_blanks() {
+        let said = words("ssh -o 'ProxyCommand nc a %h'  -v").expect("closed");
+        assert_eq!(said, ["ssh", "-o", "ProxyCommand nc a %h", "-v"]);
+        assert!(words("ssh -o 'Proxy").expect_err("not closed").is::<Usage>());
+    }
 }
