@@ -50,18 +50,26 @@ pub fn unmount(dir: &Path, lazy: bool) -> Result<()> {
     let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     let Err(error) = rustix::mount::unmount(dir, flags) else { return Ok(()) };
     if error != rustix::io::Errno::PERM {
-        let tip = if lazy { "" } else { "; -l unmounts it when it is free" };
         let error = std::io::Error::from(error);
-        bail!("{}: {error}{tip}  [E151]", dir.display());
+        bail!("{}", refusal(&format!("{}: {error}", dir.display()), lazy));
     }
     // Only root may; for others libfuse has a helper.
     let mut helper = Command::new("fusermount3");
-    helper.arg(if lazy { "-uzq" } else { "-u" }).arg("--").arg(dir);
+    helper.arg(if lazy { "-uz" } else { "-u" }).arg("--").arg(dir);
     let output = helper.output().map_err(because("fusermount3 (of the package fuse3)", "E151"))?;
     if !output.status.success() {
-        bail!("{}  [E151]", String::from_utf8_lossy(&output.stderr).trim());
+        bail!("{}", refusal(&String::from_utf8_lossy(&output.stderr), lazy));
     }
     Ok(())
+}
+
+/// What is said where a directory is not unmounted, and what to do if somebody uses it.
+fn refusal(why: &str, lazy: bool) -> String {
+    let tip = match why.contains("resource busy") && !lazy {
+        true => "; -l unmounts it when it is free",
+        false => "",
+    };
+    format!("{}{tip}  [E151]", why.trim())
 }
 
 /// What is mounted at a directory.
@@ -139,6 +147,14 @@ mod tests {
         assert_eq!(find(table, Path::new("/home")), None);
         assert_eq!(ours(table), [rustix::fs::makedev(0, 44)]);
         assert_eq!(plain(b"a\\134040\\").as_bytes(), b"a\\040\\");
+    }
+
+    #[test]
+    fn how_to_unmount_what_is_in_use_is_said_and_only_then() {
+        let busy = "fusermount3: failed to unmount /home/a: Device or resource busy\n";
+        assert!(refusal(busy, false).ends_with("busy; -l unmounts it when it is free  [E151]"));
+        assert!(refusal(busy, true).ends_with("busy  [E151]"));
+        assert_eq!(refusal("/a: Invalid argument", false), "/a: Invalid argument  [E151]");
     }
 
     #[test]

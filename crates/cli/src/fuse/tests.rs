@@ -407,7 +407,7 @@ fn a_mount_is_served_until_it_is_unmounted() {
     }
     let open = fs::File::open(&text).expect("opened");
     let error = unmount(&fixture.at, false).expect_err("a file is open").to_string();
-    assert!(error.contains("busy"), "{error}");
+    assert!(error.contains("busy") && error.contains("-l unmounts"), "{error}");
     drop(open);
     // The kernel may see the close a moment later.
     let limit = Instant::now() + Duration::from_secs(10);
