@@ -148,6 +148,13 @@ fn with_easy_a_short_job_passes_and_a_long_one_does_not() {
     cluster.down();
 }
 
+/// Whether a process is connected to somebody: a socket is among its files.
+fn has_a_connection(pid: i32) -> bool {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().flatten();
+    let mut ends = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+    ends.any(|end| end.to_string_lossy().starts_with("socket:"))
+}
+
 #[test]
 fn a_job_that_waits_with_its_files_survives_the_manager() {
     let cluster = up("t0160restart", &["fcfs"]);
@@ -167,6 +174,12 @@ fn a_job_that_waits_with_its_files_survives_the_manager() {
     let id: u64 = detached.out.trim().parse().unwrap();
     let gone = all("4", "gone", &[]).start();
     await_state(&cluster, "gone", "pending");
+    let follow = |flags: &[&str]| {
+        let logs = cluster.muster(&[&["logs", "-f", detached.out.trim()], flags].concat()).start();
+        until("it waits for the job", || has_a_connection(logs.pid()));
+        logs
+    };
+    let followed = [follow(&[]), follow(&["--label"])];
     let manager = cluster.kill("manager");
     gone.signal(Signal::KILL);
     until("another manager", || cluster.pid("manager").is_some_and(|pid| pid != manager));
@@ -179,6 +192,9 @@ fn a_job_that_waits_with_its_files_survives_the_manager() {
     first.wait().ok();
     let said = waits.wait().ok();
     assert_eq!(said.sorted(), ["0 3145728", "1 3145728"]);
+    for logs in followed {
+        assert_eq!(logs.wait().ok().out.lines().count(), 3);
+    }
     until("the detached one is done", || cluster.job(id)["state"] == "done");
     assert_eq!(cluster.job(id)["exit"], 0);
     let kept = std::fs::read_dir(cluster.directory().join("jobs")).unwrap().flatten();

@@ -50,7 +50,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     let file = if args.stderr { "stderr" } else { "stdout" };
     let directory = job_path(job);
-    let Some(mut ranks) = ranks(&client, context, &args.job, args.follow)? else {
+    let Some((client, mut ranks)) = started(client, context, &args.job, args.follow)? else {
         return Ok(ExitCode::SUCCESS);
     };
     if let Some(rank) = args.rank {
@@ -179,6 +179,27 @@ fn tell_what_follows(client: &Client, name: &JobName) -> Result<()> {
         );
     }
     Ok(())
+}
+
+/// The ranks of a job as [`ranks`] has them, and the manager that told them: whoever follows the
+/// job asks the next one where one has died.
+fn started(
+    mut client: Client,
+    context: &Context,
+    name: &JobName,
+    follow: bool,
+) -> Result<Option<(Client, Vec<u32>)>> {
+    loop {
+        let error = match ranks(&client, context, name, follow) {
+            Ok(ranks) => return Ok(ranks.map(|ranks| (client, ranks))),
+            Err(error) => error,
+        };
+        if !follow || client.ended().is_none() {
+            return Err(error);
+        }
+        let again = context.connect_again();
+        client = again.ok_or_else(|| context.ended(name).unwrap_or(error))?;
+    }
 }
 
 /// The ranks of a job, in order. One that waits for its nodes has none: who follows it waits until
