@@ -60,9 +60,10 @@ fn below(room: &mut Rect, lines: usize) -> Rect {
 
 /// All that there is to show, in lines of text.
 pub fn text(model: &Model, width: u16) -> String {
-    let rows = node_lines(model, width).len() + model.jobs().len() + matrix(model).len();
-    // Four times that: nodes get a third of it, slots a fourth.
-    let height = u16::try_from(rows * 4 + 12).unwrap_or(u16::MAX).min(u16::MAX / width.max(1));
+    let (nodes, slots) = (node_lines(model, width).len(), matrix(model).len());
+    // Nodes get a third of it, slots a fourth.
+    let height = (nodes + model.jobs().len() + slots).max(nodes * 3).max(slots * 4) + 12;
+    let height = u16::try_from(height).unwrap_or(u16::MAX);
     let area = Rect::new(0, 0, width, height);
     let mut buffer = Buffer::empty(area);
     draw(model, area, &mut buffer);
@@ -455,10 +456,17 @@ mod tests {
 
     #[test]
     fn as_text_nothing_is_left_out() {
-        let text = text(&model(64, 40), 100);
-        assert!(text.contains("n63") && text.contains("job40") && text.contains("SLOT"), "{text}");
-        assert!(!text.contains("quit"), "{text}");
-        assert!(text.lines().all(|line| !line.ends_with(' ')));
+        // Once a large queue ended in the middle.
+        for (nodes, jobs, width) in [(64, 40, 100), (3, 1500, 250), (1500, 3, 100)] {
+            let text = text(&model(nodes, jobs), width);
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let all = (0..nodes).map(|node| format!("n{node}"));
+            for word in all.chain((1..=jobs).map(|job| format!("job{job}"))) {
+                assert!(words.contains(&&*word), "{word}: {text}");
+            }
+            assert!(text.contains("SLOT") && !text.contains("quit"), "{text}");
+            assert!(text.lines().all(|line| !line.ends_with(' ')));
+        }
     }
 
     #[test]
