@@ -4,7 +4,7 @@ use super::{job_path, job_refused, refused, wait};
 use crate::cluster::Context;
 use crate::members::JobName;
 use crate::run::say;
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use muster_base::nodeset::fold_numbers;
 use muster_machine::manager::spec::{Phase, Status};
 use muster_ninep::client::{Client, File};
@@ -273,7 +273,14 @@ fn labelled(source: Source, directory: &str, file: &str, ranks: &[u32]) -> Resul
     for &rank in ranks {
         let (one, tell) = (one(rank), tell.clone());
         // Nobody listens any more if another has failed.
-        std::thread::spawn(move || drop(tell.send(one())));
+        let follower = move || drop(tell.send(one()));
+        std::thread::Builder::new().spawn(follower).map_err(|error| {
+            let (count, job) = (ranks.len(), source.name.label());
+            anyhow!(
+                "{count} ranks cannot be followed at once, each with its label: no thread for one \
+                 more: {error}; without labels: muster logs -f {job}  [E125]"
+            )
+        })?;
     }
     drop(tell);
     let mut first = Ok(());
