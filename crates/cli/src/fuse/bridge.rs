@@ -130,6 +130,7 @@ impl Filesystem for Bridge {
     fn init(&mut self, _req: &Request, config: &mut KernelConfig) -> io::Result<()> {
         let wanted = InitFlags::FUSE_ATOMIC_O_TRUNC
             | InitFlags::FUSE_POSIX_LOCKS
+            | InitFlags::FUSE_FLOCK_LOCKS
             | InitFlags::FUSE_PARALLEL_DIROPS
             | InitFlags::FUSE_ASYNC_DIO
             | InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP;
@@ -557,8 +558,9 @@ impl Filesystem for Bridge {
         sleep: bool,
         reply: ReplyEmpty,
     ) {
-        // At the fid of this open: a process that has opened a file twice has two lockers there
-        // (`docs/files.md`), where the kernel's own file systems have one.
+        // flock(2) comes as a lock of the whole file by a locker that is the open file's: it ends
+        // with the fid. At the fid of this open: a process that has opened a file twice has two
+        // lockers there (`docs/files.md`), where the kernel's own file systems have one.
         let Some((file, waiting)) = self.on(req, fh, reply) else { return };
         let locker = self.locker(owner);
         let range = lock_range(typ, start, end, pid, &locker);

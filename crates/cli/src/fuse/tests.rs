@@ -295,6 +295,46 @@ fn locks_hold_between_processes_and_end_with_a_close() {
     holds("free");
 }
 
+/// Once flock(2) held on its own mount alone.
+#[test]
+fn a_lock_of_flock_holds_for_other_mounts_until_the_last_who_has_it_open_closes() {
+    let below = Scratch::new("flock-below");
+    let options = host::Options { writable: true, ..host::Options::default() };
+    let tree = Arc::new(HostTree::new(&below.0, options).expect("exported"));
+    let (Some(one), Some(other)) = (fixture("flock-1", &tree), fixture("flock-2", &tree)) else {
+        return;
+    };
+    let open = |fixture: &Fixture| {
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        options.open(fixture.at.join("lock")).expect("opened")
+    };
+    let (ours, theirs, again) = (open(&one), open(&other), open(&one));
+    let shared = rustix::fs::FlockOperation::NonBlockingLockShared;
+    let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+    let may = |file: &fs::File, how| rustix::fs::flock(file, how).is_ok();
+    assert!(may(&ours, shared) && may(&theirs, shared) && may(&again, shared));
+    assert!(!may(&ours, exclusive));
+    drop(again);
+    rustix::fs::flock(&theirs, rustix::fs::FlockOperation::Unlock).expect("it had it");
+    let copy = ours.try_clone().expect("a descriptor");
+    // The kernel may tell of the close a moment later.
+    let limit = Instant::now() + Duration::from_secs(10);
+    while !may(&ours, exclusive) {
+        assert!(Instant::now() < limit, "nobody else has it");
+        std::thread::yield_now();
+    }
+    drop(ours);
+    let own = fs::File::options().write(true).open(below.0.join("lock")).expect("opened");
+    assert!(!may(&theirs, shared) && !may(&open(&one), shared));
+    assert!(rustix::fs::fcntl_lock(&own, exclusive).is_err(), "a program's there");
+    drop(copy);
+    while !may(&theirs, exclusive) {
+        assert!(Instant::now() < limit, "nobody has it");
+        std::thread::yield_now();
+    }
+}
+
 #[test]
 fn who_inherits_an_open_file_has_none_of_its_locks_and_ends_none() {
     let Some((fixture, _below)) = host("inherited") else { return };
