@@ -438,7 +438,8 @@ pub const GATEWAY_SLOTS: usize = 128;
 /// sender from the others.
 pub const GATEWAY_WINDOW: u64 = GATEWAY_SLOTS as u64 / 2;
 
-/// Ranks of one node in one job: more than any node has processors for, and a line of words.
+/// Ranks of one node in one job that exchange messages: a line of words for each set of them, and
+/// rings for each two, 2.4 GB of addresses.
 pub const GATEWAY_RANKS_MAX: usize = 256;
 
 /// Messages that a ring between two ranks of one node holds: a page of lines. A window of 64 short

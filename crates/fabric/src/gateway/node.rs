@@ -196,18 +196,20 @@ impl Node {
     /// Node `node` of a job that has so many ranks on each node.
     ///
     /// # Errors
-    /// [`Error::TooLarge`], [`Error::Exhausted`].
+    /// [`Error::Refused`] for a job of more nodes, or of more ranks on one of them, than can
+    /// exchange messages; [`Error::Exhausted`].
     ///
     /// # Panics
     /// Where the job has no such node.
     pub fn new(node: u32, ranks: &[u16]) -> Result<Node> {
         let most = ranks.iter().copied().max().unwrap_or(0).into();
-        for (what, size, limit) in [
-            ("a job's nodes", ranks.len(), GATEWAY_NODES_MAX),
-            ("a node's ranks", most, GATEWAY_RANKS_MAX),
+        for (count, what, limit) in [
+            (ranks.len(), "nodes", GATEWAY_NODES_MAX),
+            (most, "ranks on one of its nodes", GATEWAY_RANKS_MAX),
         ] {
-            if size > limit {
-                return Err(Error::TooLarge { what, size, limit });
+            if count > limit {
+                let why = format!("its job has {count} {what}, and {limit} can exchange messages");
+                return Err(Error::Refused { peer: "the gateway".to_owned(), why });
             }
         }
         let layout = Layout::new(node as usize, ranks);

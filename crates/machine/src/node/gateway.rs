@@ -296,7 +296,7 @@ fn answer(node: &Node, asking: Asking) {
     };
     match node.gateways.door(node, job) {
         Some(Ok(door)) => door.let_in(local, asking),
-        Some(Err(error)) => asking.refuse(&format!("the gateway cannot be made: {error}")),
+        Some(Err(error)) => asking.refuse(&error.to_string()),
         None => asking.refuse("the job has just ended"),
     }
 }

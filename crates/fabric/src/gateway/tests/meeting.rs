@@ -135,6 +135,10 @@ fn a_node_of_as_many_ranks_as_there_may_be_lets_all_in() {
     }
     shutter.close();
     daemon.join().unwrap();
+    let more = crate::gateway::Node::new(0, &[1, 257]).err().expect("too many");
+    let why = "the gateway refuses: its job has 257 ranks on one of its nodes, and 256 can \
+               exchange messages";
+    assert_eq!(more.to_string(), why);
 }
 
 #[test]
