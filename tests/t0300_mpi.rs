@@ -5,6 +5,7 @@ mod mpi;
 
 use cluster::Cluster;
 use mpi::{Mpi, root};
+use std::process::Stdio;
 
 /// Runs a program on so many nodes and ranks; what it printed.
 fn ran(cluster: &Cluster, nodes: &str, ranks: &str, command: &[&str]) -> String {
@@ -290,6 +291,24 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
     let done = cluster.muster(&["run", "-N", "2", "-n", "4", "sh", "-c", &twice]).run();
     assert_eq!((done.code, &*done.out), (16, "ok 4\n"), "{}", done.err);
     assert!(done.err.contains("it was let in before: a rank can run one MPI"), "{}", done.err);
+}
+
+#[test]
+fn a_rank_ends_its_job_also_while_a_thread_of_it_reads_or_nobody_takes_what_it_prints() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("reading");
+    for how in ["thread", "full"] {
+        let mut command = std::process::Command::new("timeout");
+        command.args(["60", &program, how]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut rank = command.spawn().unwrap();
+        // Its pipe is read when it has ended.
+        assert_eq!(rank.wait().unwrap().code(), Some(7), "{how}");
+        let done = rank.wait_with_output().unwrap();
+        let told = String::from_utf8(done.stderr).unwrap();
+        assert!(told.contains("called MPI_Abort with 7"), "{how}: {told}");
+        let has_printed = done.stdout.ends_with(b"printed\n");
+        assert_eq!(has_printed, how == "thread", "{how}");
+    }
 }
 
 /// Calls of a process that is a job by itself, one for each way to be wrong.

@@ -6,6 +6,8 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::io::Write;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use muster_mpi::error::{Class, Error};
@@ -21,6 +23,14 @@ use crate::world;
 const TURN: Duration = Duration::from_millis(75);
 const TURNS: u32 = 20;
 const MISSED: Duration = Duration::from_secs(2);
+
+/// How long what the program has printed may take to leave when it ends.
+const PRINTED: Duration = Duration::from_secs(1);
+
+// SAFETY: C's standard output is a variable of this type (ISO C, 7.21.1).
+unsafe extern "C" {
+    static stdout: *mut libc::FILE;
+}
 
 thread_local! {
     /// What the error is about that the call which is going on will tell, and what is to be done
@@ -122,10 +132,22 @@ pub fn say(text: &str) {
 }
 
 /// Ends the process without what it has asked to be done at its end: that may call MPI, and wait
-/// for ranks that do not come. What it has printed is not lost.
+/// for ranks that do not come. What it has printed is not lost, unless nobody takes it.
 pub fn leave(status: c_int) -> ! {
-    // SAFETY: null stands for all streams.
-    unsafe { libc::fflush(std::ptr::null_mut()) };
+    // To flush all is to wait for each thread that reads from a stream, and for whoever takes what
+    // is printed. A job ends all the same, and what is printed goes first.
+    let (flushed, is_flushed) = mpsc::channel::<()>();
+    let flush = move || {
+        // SAFETY: the C library has set it before the program began; null stands for all streams.
+        unsafe {
+            libc::fflush(stdout);
+            libc::fflush(std::ptr::null_mut());
+        }
+        drop(flushed);
+    };
+    if thread::Builder::new().spawn(flush).is_ok() {
+        let _ = is_flushed.recv_timeout(PRINTED);
+    }
     // SAFETY: it takes a number and does not return.
     unsafe { libc::_exit(status) }
 }
