@@ -41,5 +41,5 @@ pub use descriptor::Envelope;
 pub use endpoint::{Claim, Endpoint, Mode, Outcome, Soon, Ticket};
 pub use log::{Digest, Log};
 pub use matching::{Match, Matching, Wanted};
-pub use order::Orders;
+pub use order::{Orders, departs};
 pub use waits::{ASIDE, Communicators, NOTES};

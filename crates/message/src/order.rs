@@ -41,8 +41,10 @@ impl Orders {
 const NOBODY: u32 = u32::MAX;
 
 /// What is said where a run is not that of the log.
-pub(crate) fn departs() -> Failure {
-    let what = "the run departs from the log that it follows: it has more receives from any source";
+#[must_use]
+pub fn departs() -> Failure {
+    let what = "the run departs from the log that it follows: the program, or what it was given, \
+                is another";
     Failure::Broken(what.to_owned())
 }
 

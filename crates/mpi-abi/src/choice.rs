@@ -3,7 +3,7 @@
 //! makes it depend on the program only, that it is recorded, and that it is told once more as a log
 //! has it (`docs/decisions/coscheduled.md`).
 
-use muster_message::{Envelope, Ticket, Wanted};
+use muster_message::{Envelope, Ticket, Wanted, departs};
 use muster_mpi::error::Result;
 use muster_mpi::watch::Waits;
 
@@ -41,8 +41,8 @@ pub fn ended(handles: &[MPI_Request], which: Which, waits: bool) -> Result<Optio
     };
     let found = match followed {
         Some(told) => {
-            let places: Vec<usize> = told.iter().map(|at| *at as usize).collect();
-            let picked: Vec<_> = places.iter().filter_map(|at| handles.get(*at)).copied().collect();
+            let places = places(&told, &active, (which, waits)).ok_or_else(departs)?;
+            let picked: Vec<_> = places.iter().map(|at| handles[*at]).collect();
             let mut active = request::all_active(&picked)?;
             let waits = waits_for(active.iter().flatten());
             process.wait(waits, |state| {
@@ -59,6 +59,32 @@ pub fn ended(handles: &[MPI_Request], which: Which, waits: bool) -> Result<Optio
         process.state().endpoint.told(&told);
     }
     Ok(Some(found))
+}
+
+/// The places that a log has told of, if this call can be told them: the log may be of another
+/// program.
+fn places(told: &[i64], active: &[Option<Active>], how: (Which, bool)) -> Option<Vec<usize>> {
+    let places: Vec<usize> =
+        told.iter().map(|at| usize::try_from(*at).ok()).collect::<Option<_>>()?;
+    let is_active = |at: &usize| matches!(active.get(*at), Some(Some(_)));
+    let are_some = places.iter().all(is_active) && places.is_sorted_by(|one, next| one < next);
+    let number = places.len();
+    let can_be = match how {
+        (_, waits) if number == 0 => !waits,
+        (Which::Any, _) => number == 1,
+        (Which::Some, _) => true,
+        (Which::All, _) => number == active.iter().flatten().count(),
+    };
+    (are_some && can_be).then_some(places)
+}
+
+/// What a log has told of a message, if it is one that is wanted: from whom, and its tag.
+fn named(told: &[i64], wanted: Wanted) -> Option<Wanted> {
+    let [source, tag] = *told else { return None };
+    let (source, tag) = (u32::try_from(source).ok()?, i32::try_from(tag).ok()?);
+    let is_wanted = wanted.source.is_none_or(|wanted| wanted == source)
+        && wanted.tag.is_none_or(|wanted| wanted == tag);
+    is_wanted.then_some(Wanted { source: Some(source), tag: Some(tag), ..wanted })
 }
 
 /// Whether all have ended.
@@ -113,12 +139,9 @@ pub fn message<T>(
     }
     let followed = process.state().endpoint.followed()?;
     let found = match followed.as_deref() {
-        Some([]) => None,
-        Some([source, tag, ..]) => {
-            let (source, tag) = (u32::try_from(*source).ok(), i32::try_from(*tag).ok());
-            seek(Wanted { source, tag, ..wanted }, true)?
-        }
-        Some([_]) | None => seek(wanted, waits)?,
+        Some([]) if !waits => None,
+        Some(told) => seek(named(told, wanted).ok_or_else(departs)?, true)?,
+        None => seek(wanted, waits)?,
     };
     let told = found.as_ref().map(|(_, envelope, _)| [envelope.source.into(), envelope.tag.into()]);
     process.state().endpoint.told(told.as_ref().map_or(&[], <[i64; 2]>::as_slice));
@@ -133,9 +156,10 @@ pub fn whether(mut ask: impl FnMut(&mut State) -> Result<bool>) -> Result<bool> 
         return Ok(process.look(ask)?.is_some());
     }
     let followed = process.state().endpoint.followed()?;
-    let has = match followed {
-        Some(told) if told.is_empty() => false,
-        Some(_) => process.wait_for(ask).map(|()| true)?,
+    let has = match followed.as_deref() {
+        Some([]) => false,
+        Some([1]) => process.wait_for(ask).map(|()| true)?,
+        Some(_) => return Err(departs().into()),
         None => process.look(ask)?.is_some(),
     };
     process.state().endpoint.told(if has { &[1] } else { &[] });
@@ -150,4 +174,39 @@ pub fn cancel(handle: MPI_Request, ticket: Ticket) -> Result<()> {
     }
     process.state().endpoint.cancel(ticket);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::EMPTY;
+
+    #[test]
+    fn a_call_is_told_by_a_log_what_it_can_be_told_and_nothing_else() {
+        let under_way = Some(Active::Ended(EMPTY));
+        let active = [under_way, None, under_way, under_way];
+        let fits = |told: &[i64], which, waits| places(told, &active, (which, waits)).is_some();
+        for which in [Which::Any, Which::Some, Which::All] {
+            assert!(fits(&[], which, false) && !fits(&[], which, true));
+            for told in [&[1][..], &[4], &[-1], &[2, 0, 3], &[0, 2, 2], &[0, 1, 2]] {
+                assert!(!fits(told, which, false), "{told:?}");
+            }
+        }
+        assert!(fits(&[3], Which::Any, true) && !fits(&[0, 3], Which::Any, true));
+        assert!(fits(&[0, 3], Which::Some, true) && !fits(&[0, 3], Which::All, false));
+        assert!(fits(&[0, 2, 3], Which::All, false));
+    }
+
+    #[test]
+    fn a_probe_is_told_by_a_log_of_a_message_that_it_wants_and_of_no_other() {
+        let of = |source, tag| Wanted { context: 2, source, tag };
+        let any = of(None, None);
+        assert_eq!(named(&[5, 7], any), Some(of(Some(5), Some(7))));
+        assert_eq!(named(&[5, 7], of(Some(5), Some(7))), Some(of(Some(5), Some(7))));
+        assert_eq!(named(&[5, 7], of(Some(3), None)), None);
+        assert_eq!(named(&[5, 7], of(None, Some(6))), None);
+        for told in [&[5][..], &[-1, 7], &[5, 7, 0], &[5, 1 << 40]] {
+            assert_eq!(named(told, any), None, "{told:?}");
+        }
+    }
 }

@@ -85,7 +85,10 @@ fn finish_all(
     let mut state = world()?.process.state();
     let active = request::all_active(handles)?;
     let mut take = |at: usize| {
-        let ended = request::poll(&mut state, active[at]?).unwrap_or(Ok(EMPTY));
+        let Some(ended) = request::poll(&mut state, active[at]?) else {
+            let error = Error::new(Class::Intern, "it has not ended, and was said to have");
+            return Some((Err(error.into()), None));
+        };
         Some((ended, request::forgotten(&mut handles[at])))
     };
     let taken: Vec<_> = which.into_iter().map(&mut take).collect();
