@@ -21,7 +21,7 @@ use crate::world::{World, world};
 pub fn flush(win: &Win, target: Option<u32>) -> Result<Vec<Access>> {
     let mut state = world()?.process.state();
     let (window, endpoint) = state.window(win.context())?;
-    window.flush(endpoint, target)
+    Ok(window.flush(endpoint, target))
 }
 
 /// Ends what was asked of a target, or of all, within a lock.
@@ -37,7 +37,7 @@ fn flush_locked(win: MPI_Win, rank: Option<c_int>) -> Result<()> {
     let mut state = world()?.process.state();
     let (inner, endpoint) = state.window(win.context())?;
     inner.epochs().is_passive(target)?;
-    let asked = inner.flush(endpoint, target)?;
+    let asked = inner.flush(endpoint, target);
     drop(state);
     // What was accessed directly is no reason to wait for others: they may wait for just that.
     let was_used = win.was_used.swap(false, Ordering::Relaxed);

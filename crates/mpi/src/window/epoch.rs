@@ -117,7 +117,7 @@ impl<M: Memory> Window<M> {
     /// ended.
     ///
     /// # Errors
-    /// [`Class::RmaSync`]; that the target is gone.
+    /// [`Class::RmaSync`].
     pub fn lock<C: Carrier>(
         &mut self,
         endpoint: &mut Endpoint<C, Typed<M>>,
@@ -126,7 +126,7 @@ impl<M: Memory> Window<M> {
     ) -> Result<Option<Access>> {
         self.epochs.may_lock(target)?;
         let kind = if is_exclusive { Kind::Exclude } else { Kind::Share };
-        let asked = is_wanted.then(|| self.signal(endpoint, target, kind)).transpose()?;
+        let asked = is_wanted.then(|| self.signal(endpoint, target, kind));
         self.epochs.lock(target, is_wanted);
         Ok(asked)
     }
@@ -274,7 +274,7 @@ impl<M: Memory> Window<M> {
         target: u32,
     ) -> Result<Access> {
         self.epochs.may_lock(target)?;
-        self.signal(endpoint, target, Kind::Try)
+        Ok(self.signal(endpoint, target, Kind::Try))
     }
 
     /// Whether this rank has a lock that it has asked for so.
@@ -293,7 +293,7 @@ impl<M: Memory> Window<M> {
     /// Gives a lock back; all is done when what is returned has ended.
     ///
     /// # Errors
-    /// [`Class::RmaSync`]; that the target is gone.
+    /// [`Class::RmaSync`]; that nothing can be carried any more.
     pub fn unlock<C: Carrier>(
         &mut self,
         endpoint: &mut Endpoint<C, Typed<M>>,
@@ -318,14 +318,14 @@ impl<M: Memory> Window<M> {
             return Err(wrong("MPI_Win_lock_all has not been called"));
         }
         self.epochs.is_all_locked = false;
-        let (mut asked, mut failed) = (Vec::new(), Ok(()));
+        let mut asked = Vec::new();
         for target in 0..self.group.size() {
             match self.give_back(endpoint, target) {
                 Ok(more) => asked.extend(more),
-                Err(error) => failed = failed.and(Err(error)),
+                Err(error) => asked.push(self.failure(error)),
             }
         }
-        failed.map(|()| asked)
+        Ok(asked)
     }
 
     fn give_back<C: Carrier>(
@@ -334,7 +334,7 @@ impl<M: Memory> Window<M> {
         target: u32,
     ) -> Result<Vec<Access>> {
         if self.epochs.locked.remove(&target) != Some(true) {
-            return self.flush(endpoint, Some(target));
+            return Ok(self.flush(endpoint, Some(target)));
         }
         if let Some(lock) = self.locks.get(&target).filter(|_| !self.is_asked(target)) {
             let given = lock.give(self.rank);
@@ -345,10 +345,12 @@ impl<M: Memory> Window<M> {
         }
         self.unflushed.remove(&target);
         let asked = self.signal(endpoint, target, Kind::Unlock);
-        if let (Err(_), Some(lock)) = (&asked, self.locks.get(&target)) {
+        if let (true, Some(lock)) =
+            (self.failed.contains_key(&asked.number), self.locks.get(&target))
+        {
             lock.give(self.rank);
         }
-        Ok(vec![asked?])
+        Ok(vec![asked])
     }
 
     /// Lets ranks use this one's memory.
@@ -419,10 +421,11 @@ impl<M: Memory> Window<M> {
         missing.map(|rank| self.group.world(*rank)).collect()
     }
 
-    /// Ends the use of the memory of ranks; all is done when what is returned has ended.
+    /// Ends the use of the memory of ranks; all is done when what is returned has ended, which it
+    /// does with an error where a target is gone.
     ///
     /// # Errors
-    /// [`Class::RmaSync`]; that a target is gone.
+    /// [`Class::RmaSync`].
     pub fn complete<C: Carrier>(
         &mut self,
         endpoint: &mut Endpoint<C, Typed<M>>,
@@ -430,9 +433,10 @@ impl<M: Memory> Window<M> {
         let Some(targets) = self.epochs.started.take() else {
             return Err(wrong("MPI_Win_start has not been called"));
         };
-        let asked = self.flush(endpoint, None);
+        let mut asked = self.flush(endpoint, None);
         let told = self.tell_all(endpoint, &targets, Kind::Complete);
-        told.and(asked)
+        asked.extend(told.err().map(|error| self.failure(error)));
+        Ok(asked)
     }
 
     /// Whether all that might use this rank's memory have ended that; `is_gone` says whether a rank

@@ -275,16 +275,25 @@ impl<M: Memory> Window<M> {
         Ok(Access { context: self.context, number })
     }
 
-    /// Asks for something that has no elements.
+    /// Asks for something that has no elements. Where the target is gone, what is returned has
+    /// ended with that: so whoever asks several waits for the others all the same.
     fn signal<C: Carrier>(
         &mut self,
         endpoint: &mut Endpoint<C, Typed<M>>,
         target: u32,
         kind: Kind,
-    ) -> Result<Access> {
+    ) -> Access {
         let is_lock = matches!(kind, Kind::Share | Kind::Exclude);
         let pending = Pending { target, into: None, is_awaited: true, is_lock };
-        self.ask(endpoint, pending, |number| Head::new(kind, number).alone())
+        let asked = self.ask(endpoint, pending, |number| Head::new(kind, number).alone());
+        asked.unwrap_or_else(|error| self.failure(error))
+    }
+
+    /// Something that has failed already.
+    fn failure(&mut self, error: Error) -> Access {
+        self.last += 1;
+        self.failed.insert(self.last, error);
+        Access { context: self.context, number: self.last }
     }
 
     /// Where elements of a target begin, in bytes from the start of its memory, or their address in
@@ -469,15 +478,13 @@ impl<M: Memory> Window<M> {
         Ok(())
     }
 
-    /// Begins to end what was asked of a target, or of all. What is returned ends when that has.
-    ///
-    /// # Errors
-    /// That a target is gone.
+    /// Begins to end what was asked of a target, or of all. What is returned ends when that has, or
+    /// with an error where a target is gone.
     pub fn flush<C: Carrier>(
         &mut self,
         endpoint: &mut Endpoint<C, Typed<M>>,
         target: Option<u32>,
-    ) -> Result<Vec<Access>> {
+    ) -> Vec<Access> {
         let mut targets = match target {
             None => std::mem::take(&mut self.unflushed),
             Some(target) => self.unflushed.take(&target).into_iter().collect(),

@@ -14,7 +14,7 @@ use muster_mpi::op::{self, Op};
 use muster_mpi::process::Process;
 use proptest::prelude::*;
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +26,17 @@ type Flight = (Vec<u8>, usize);
 /// What is under way between each two ranks.
 struct Network {
     rows: Vec<Vec<VecDeque<Flight>>>,
+    gone: BTreeSet<u32>,
     dice: u64,
 }
 
 impl Network {
+    fn new(ranks: u32, dice: u64) -> Rc<RefCell<Network>> {
+        let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
+        let rows = (0..ranks).map(|_| rows()).collect();
+        Rc::new(RefCell::new(Network { rows, gone: BTreeSet::new(), dice }))
+    }
+
     fn roll(&mut self, below: usize) -> usize {
         self.dice = self.dice.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.dice >> 33) as usize % below
@@ -43,6 +50,9 @@ struct Queue {
 
 impl Carrier for Queue {
     fn send(&mut self, to: u32, head: &[u8], body: &[u8], offset: usize) -> Result<usize, Failure> {
+        if let Some(failure) = self.is_gone(to) {
+            return Err(failure);
+        }
         let network = &mut *self.network.borrow_mut();
         if network.roll(4) == 0 {
             return Ok(0);
@@ -88,8 +98,9 @@ impl Carrier for Queue {
         Duration::ZERO
     }
 
-    fn is_gone(&self, _: u32) -> Option<Failure> {
-        None
+    fn is_gone(&self, rank: u32) -> Option<Failure> {
+        let is_gone = self.network.borrow().gone.contains(&rank);
+        is_gone.then(|| Failure::Gone { rank, evidence: "killed".to_owned() })
     }
 }
 
@@ -144,9 +155,7 @@ fn carry_out_between(
 /// Carries out the plans of ranks that see the collective so, by their numbers in the job.
 fn carry_out_all(shapes: Vec<Shape>, dice: u64, mut plan: impl FnMut(&Shape, &mut Plan<Heap>)) {
     let ranks = shapes.len();
-    let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
-    let network = Network { rows: (0..ranks).map(|_| rows()).collect(), dice };
-    let network = Rc::new(RefCell::new(network));
+    let network = Network::new(ranks as u32, dice);
     let mut all: Vec<_> = (0..)
         .zip(shapes)
         .map(|(number, shape)| {
@@ -173,9 +182,7 @@ fn carry_out_all(shapes: Vec<Shape>, dice: u64, mut plan: impl FnMut(&Shape, &mu
 /// slept until another message came, or for a second.
 #[test]
 fn a_collective_whose_last_message_another_call_took_is_progress() {
-    let rows = || (0..2).map(|_| VecDeque::new()).collect();
-    let network = Network { rows: (0..2).map(|_| rows()).collect(), dice: 1 };
-    let network = Rc::new(RefCell::new(network));
+    let network = Network::new(2, 1);
     let of = |rank| {
         let group = Group::all(2);
         let mut plan = Plan::new(Shape { context: 3, tag: 0, rank, size: 2, group, remote: None });

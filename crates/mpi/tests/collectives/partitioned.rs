@@ -7,7 +7,6 @@ use muster_mpi::buffer::Typed;
 use muster_mpi::partitioned::{Channel, Channels, Route};
 use proptest::prelude::*;
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// A rank: its end, and its one channel.
@@ -50,9 +49,7 @@ proptest! {
         is_late in any::<bool>(),
     ) {
         let all = theirs * ours * each;
-        let rows = || (0..2).map(|_| VecDeque::new()).collect();
-        let network = Network { rows: (0..2).map(|_| rows()).collect(), dice };
-        let network = Rc::new(RefCell::new(network));
+        let network = Network::new(2, dice);
         let (from, into) = (elements(&vec![0; all]), elements(&vec![-1; all]));
         let to = Route { comm: 4, offers: 8, source: 0, tag: 3, other: 1 };
         let parts = (&from, theirs, ours * each);

@@ -5,6 +5,7 @@ use crate::sys::Heap;
 use muster_message::Endpoint;
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::datatype::{Datatype, Predefined};
+use muster_mpi::error::Class;
 use muster_mpi::group::Group;
 use muster_mpi::op;
 use muster_mpi::window::{Access, Place, Region, Shape, Try, Window, Windows, room_of_lock};
@@ -79,14 +80,14 @@ impl Rank {
             Step::Read(slot) => {
                 self.read = elements(&[-1]);
                 window.get(endpoint, &at(slot), self.read.clone(), false).unwrap();
-                self.waits = window.flush(endpoint, Some(target)).unwrap();
+                self.waits = window.flush(endpoint, Some(target));
             }
             Step::Fetch(slot) => {
                 self.read = elements(&[-1]);
                 let none = (op::Predefined::NoOp, Typed::nothing());
                 let into = Some(self.read.clone());
                 window.accumulate(endpoint, &at(slot), none, into, false).unwrap();
-                self.waits = window.flush(endpoint, Some(target)).unwrap();
+                self.waits = window.flush(endpoint, Some(target));
             }
             Step::Increment => {
                 let next = elements(&[numbers(&self.read)[0] + 1]);
@@ -122,9 +123,7 @@ fn ranks_of(
     steps: impl Fn(u32) -> Vec<Step>,
 ) -> (Vec<Rank>, Rc<RefCell<Network>>, Typed<Heap>) {
     let slots = 2 * ranks as usize + 2;
-    let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
-    let network = Network { rows: (0..ranks).map(|_| rows()).collect(), dice };
-    let network = Rc::new(RefCell::new(network));
+    let network = Network::new(ranks, dice);
     let memory = elements(&vec![0; slots]);
     let locks: Vec<_> = (0..near).map(|_| Heap::scratch(room_of_lock(ranks))).collect();
     let rank = |rank: u32| {
@@ -211,6 +210,30 @@ fn who_waits_where_a_lock_lies_needs_nothing_of_its_owner() {
     all[1].steps.push_back(Step::Unlock);
     go_on(&mut all[1..]);
     assert_eq!(numbers(&memory)[0], 7);
+}
+
+#[test]
+fn a_flush_waits_for_the_others_also_where_one_is_gone() {
+    let (mut all, network, _) = ranks_of((3, 0), 0, |_| Vec::new());
+    let datatype = Datatype::of(Predefined::Int64);
+    let Rank { windows, endpoint, .. } = &mut all[1];
+    let window = windows.get(CONTEXT).unwrap();
+    window.epochs().fence(true);
+    for target in [0, 2] {
+        let place = Place { target, displacement: 0, count: 0, datatype };
+        window.put(endpoint, &place, elements(&[])).unwrap();
+    }
+    network.borrow_mut().gone.insert(0);
+    let asked = window.flush(endpoint, None);
+    let poll = |rank: &mut Rank| {
+        let window = rank.windows.get(CONTEXT).unwrap();
+        asked.iter().map(|access| window.poll(*access, |_| None)).collect::<Vec<_>>()
+    };
+    let ended = poll(&mut all[1]);
+    let Some(Err(error)) = &ended[0] else { panic!("{ended:?}") };
+    assert_eq!((error.class, &ended[1]), (Class::ProcAborted, &None));
+    go_on(&mut all[1..]);
+    assert_eq!(poll(&mut all[1]), [Some(Ok(())), Some(Ok(()))]);
 }
 
 proptest! {
