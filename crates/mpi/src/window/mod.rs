@@ -627,14 +627,18 @@ impl<M: Memory> Window<M> {
     }
 
     fn answer<C: Carrier>(
-        &self,
+        &mut self,
         endpoint: &mut Endpoint<C, Typed<M>>,
         answers: Vec<Answer<M>>,
     ) -> Result<()> {
-        for (to, answer) in answers {
-            match self.send(endpoint, (answers_to(self.context), to), answer) {
+        let mut answers = VecDeque::from(answers);
+        while let Some(Answer { to, message, gives_lock }) = answers.pop_front() {
+            match self.send(endpoint, (answers_to(self.context), to), message) {
+                Ok(()) => {}
+                // It was killed while it waited, and never knew that it had the lock.
+                Err(Failure::Gone { .. }) if gives_lock => answers.extend(self.own.take_back(to)),
                 // It wants no answer any more.
-                Ok(()) | Err(Failure::Gone { .. }) => {}
+                Err(Failure::Gone { .. }) => {}
                 Err(failure) => return Err(failure.into()),
             }
         }

@@ -29,8 +29,25 @@ impl<M> Region<M> {
 /// What is answered where a lock is not to be had at once.
 pub(super) const BUSY: Class = Class::Pending;
 
-/// An answer: to whom, and the message.
-pub(super) type Answer<M> = (u32, Typed<M>);
+/// An answer.
+pub(super) struct Answer<M> {
+    /// To whom.
+    pub to: u32,
+    pub message: Typed<M>,
+    /// Whether it says that the rank has the lock.
+    pub gives_lock: bool,
+}
+
+impl<M: Memory> Answer<M> {
+    fn new(to: u32, message: Typed<M>) -> Answer<M> {
+        Answer { to, message, gives_lock: false }
+    }
+
+    /// That a rank has the lock.
+    fn has_lock(to: u32, number: u64) -> Answer<M> {
+        Answer { to, message: answer(number, 0).alone(), gives_lock: true }
+    }
+}
 
 /// An answer's head: its number, and the error class or 0.
 fn answer(number: u64, code: u16) -> Head {
@@ -39,7 +56,7 @@ fn answer(number: u64, code: u16) -> Head {
 
 /// Tells a rank that waits for a lock where that lies to look at it.
 fn freed<M: Memory>(rank: u32) -> Answer<M> {
-    (rank, Head::new(Kind::Freed, 0).alone())
+    Answer::new(rank, Head::new(Kind::Freed, 0).alone())
 }
 
 /// A rank's own part.
@@ -76,33 +93,43 @@ impl<M: Memory> Target<M> {
                 return self.grant();
             }
             Kind::Try => {
-                let is_taken = self.locks.lock.take(origin, false, false);
-                let code = if is_taken { 0 } else { BUSY.number() as u16 };
-                let mut answers = vec![(origin, answer(number, code).alone())];
-                answers.extend(is_taken.then(|| self.wake_sharer(origin)).flatten());
+                if !self.locks.lock.take(origin, false, false) {
+                    let code = BUSY.number() as u16;
+                    return vec![Answer::new(origin, answer(number, code).alone())];
+                }
+                let mut answers = vec![Answer::has_lock(origin, number)];
+                answers.extend(self.wake_sharer(origin));
                 return answers;
             }
             Kind::Freed => return self.grant(),
             Kind::Unlock => {
                 // Before the answer, behind which its rank may say that it waits for another.
-                let wakes = self.locks.lock.give(origin).wakes;
-                let mut answers: Vec<_> = wakes.into_iter().map(freed).collect();
-                answers.extend(self.grant());
-                answers.push((origin, answer(number, self.fault(origin)).alone()));
+                let mut answers = self.take_back(origin);
+                answers.push(Answer::new(origin, answer(number, self.fault(origin)).alone()));
                 return answers;
             }
-            Kind::Flush => return vec![(origin, answer(number, self.fault(origin)).alone())],
+            Kind::Flush => {
+                return vec![Answer::new(origin, answer(number, self.fault(origin)).alone())];
+            }
             Kind::Put | Kind::Get | Kind::Accumulate | Kind::Swap => {
                 let done = self.access(head, data).unwrap_or_else(|error| {
                     self.faults.entry(origin).or_insert(error.class);
                     let code = error.class.number() as u16;
                     (number != 0).then(|| answer(number, code).alone())
                 });
-                return done.into_iter().map(|message| (origin, message)).collect();
+                return done.into_iter().map(|message| Answer::new(origin, message)).collect();
             }
             Kind::Answer => {}
         }
         Vec::new()
+    }
+
+    /// Gives the lock back for a rank.
+    pub fn take_back(&mut self, rank: u32) -> Vec<Answer<M>> {
+        let wakes = self.locks.lock.give(rank).wakes;
+        let mut answers: Vec<_> = wakes.into_iter().map(freed).collect();
+        answers.extend(self.grant());
+        answers
     }
 
     /// Tells those who wait for a lock that who has it will never give it back.
@@ -110,7 +137,7 @@ impl<M: Memory> Target<M> {
         let code = Class::ProcAborted.number() as u16;
         let refusal = |number| Head { at: i64::from(holder) + 1, ..answer(number, code) };
         let waiting = self.locks.give_up().into_iter();
-        waiting.map(|it| (it.origin, refusal(it.number).alone())).collect()
+        waiting.map(|it| Answer::new(it.origin, refusal(it.number).alone())).collect()
     }
 
     /// Gives the lock to those it has to go to, if whoever had it has not said that it is free.
@@ -121,7 +148,7 @@ impl<M: Memory> Target<M> {
     fn grant(&mut self) -> Vec<Answer<M>> {
         let (granted, kept) = self.locks.granted();
         let mut answers: Vec<_> =
-            granted.iter().map(|it| (it.origin, answer(it.number, 0).alone())).collect();
+            granted.iter().map(|it| Answer::has_lock(it.origin, it.number)).collect();
         let sharer = granted.last().filter(|it| !it.is_exclusive);
         answers.extend(sharer.and_then(|it| self.wake_sharer(it.origin)));
         answers.extend(kept.map(freed));

@@ -213,6 +213,24 @@ fn who_waits_where_a_lock_lies_needs_nothing_of_its_owner() {
 }
 
 #[test]
+fn a_lock_that_comes_to_one_who_was_killed_while_it_waited_comes_to_the_next() {
+    let steps = |rank| match rank {
+        3 => vec![Step::Lock(true), Step::Write(0, 7), Step::Unlock],
+        _ => vec![Step::Lock(true)],
+    };
+    let (mut all, network, memory) = ranks_of((4, 0), 0, steps);
+    all[0].steps.clear();
+    go_on(&mut all[..2]);
+    go_on(&mut all[..3]);
+    network.borrow_mut().gone.insert(2);
+    all.remove(2);
+    all[1].steps.push_back(Step::Unlock);
+    go_on(&mut all[..2]);
+    go_on(&mut all);
+    assert_eq!(numbers(&memory)[0], 7);
+}
+
+#[test]
 fn a_flush_waits_for_the_others_also_where_one_is_gone() {
     let (mut all, network, _) = ranks_of((3, 0), 0, |_| Vec::new());
     let datatype = Datatype::of(Predefined::Int64);
