@@ -132,8 +132,15 @@ impl<M: Memory> Target<M> {
         answers
     }
 
-    /// Tells those who wait for a lock that who has it will never give it back.
+    /// Tells those who wait for a lock that who has it, and is gone, will never give it back. One
+    /// for which it was only kept never had it.
     pub fn refuse(&mut self, holder: u32) -> Vec<Answer<M>> {
+        let passed = self.locks.lock.pass_by(holder, true);
+        if !self.locks.waited_for().contains(&holder) {
+            let mut answers: Vec<_> = passed.into_iter().map(freed).collect();
+            answers.extend(self.grant());
+            return answers;
+        }
         let code = Class::ProcAborted.number() as u16;
         let refusal = |number| Head { at: i64::from(holder) + 1, ..answer(number, code) };
         let waiting = self.locks.give_up().into_iter();

@@ -231,6 +231,28 @@ fn a_lock_that_comes_to_one_who_was_killed_while_it_waited_comes_to_the_next() {
 }
 
 #[test]
+fn a_lock_that_is_kept_for_one_who_was_killed_is_refused_to_nobody() {
+    let steps = |rank| match rank {
+        4 => vec![Step::Lock(true), Step::Write(0, 7), Step::Unlock],
+        _ => vec![Step::Lock(true)],
+    };
+    // The second waits where the lock lies, the last two are elsewhere.
+    let (mut all, network, memory) = ranks_of((5, 3), 0, steps);
+    all[0].steps.clear();
+    go_on(&mut all[1..2]);
+    go_on(&mut all[1..3]);
+    network.borrow_mut().gone.insert(2);
+    all.remove(2);
+    go_on(&mut all[..3]);
+    for holder in 1..3 {
+        all[holder].steps.push_back(Step::Unlock);
+        go_on(&mut all[..=holder]);
+        go_on(&mut all);
+    }
+    assert_eq!(numbers(&memory)[0], 7);
+}
+
+#[test]
 fn a_flush_waits_for_the_others_also_where_one_is_gone() {
     let (mut all, network, _) = ranks_of((3, 0), 0, |_| Vec::new());
     let datatype = Datatype::of(Predefined::Int64);
