@@ -294,6 +294,18 @@ fn a_rank_that_fails_ends_the_job_with_one_message_that_names_it() {
 }
 
 #[test]
+fn to_lock_all_where_one_is_gone_fails_and_keeps_no_lock_from_others() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("gone");
+    let cluster = Cluster::up("t0300gone", 3);
+    for (nodes, ranks) in [("3", "3"), ("3", "6"), ("1", "4")] {
+        let args = ["run", "-N", nodes, "-n", ranks, "--tolerate", &program];
+        let done = cluster.muster(&args).run();
+        assert_eq!(done.out, format!("ok {ranks}\n"), "{}", done.err);
+    }
+}
+
+#[test]
 fn a_rank_ends_its_job_also_while_a_thread_of_it_reads_or_nobody_takes_what_it_prints() {
     let mpi = Mpi::installed();
     let program = mpi.program("reading");

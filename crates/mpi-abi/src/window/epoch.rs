@@ -118,21 +118,25 @@ fn lock_all(win: &Win) -> Result<()> {
                 tried => Ok(tried == Try::Taken),
             });
         }
-        let mut busy = None;
+        let (mut busy, mut failed) = (None, Ok(()));
         for (target, asked) in (next..).zip(asked) {
             let is_taken = match asked {
-                Ok(is_taken) => is_taken,
+                Ok(is_taken) => Ok(is_taken),
                 Err(access) => {
                     let ended = finish(vec![access]);
-                    process.state().windows.get(win.context())?.was_taken(target, ended)?
+                    process.state().windows.get(win.context())?.was_taken(target, ended)
                 }
             };
             match (is_taken, busy) {
-                (true, None) => {}
-                (true, Some(_)) => unlock(win, target)?,
-                (false, _) => busy = busy.or(Some(target)),
+                (Ok(true), None) => {}
+                (Ok(true), Some(_)) => failed = failed.and(unlock(win, target)),
+                (Ok(false), _) => busy = busy.or(Some(target)),
+                // Those behind it have been asked, too: who does not hear them has their locks for
+                // ever.
+                (Err(error), _) => failed = failed.and(Err(error)),
             }
         }
+        failed?;
         let Some(first) = busy else { return Ok(()) };
         lock(win, first, (false, true))?;
         next = first + 1;
