@@ -223,7 +223,7 @@ export! {
         asserted(assert, known)?;
         let win = window(win)?;
         world()?.process.state().windows.get(win.context())?.epochs().are_ended()?;
-        let flushed = finish(flush(&win, None)?);
+        let flushed = flush(&win, None).and_then(finish);
         // Also where something has failed: the others wait.
         win.barrier()?;
         let may_follow = assert & MPI_MODE_NOSUCCEED == 0;
