@@ -398,11 +398,13 @@ impl<M: Memory> Window<M> {
     /// Whether all have posted; `is_gone` says whether a rank of the job is.
     ///
     /// # Errors
-    /// That one is gone that has not.
+    /// That one is gone that has not. Then nobody waits for the others either: what they have
+    /// posted, or will, was for this.
     pub fn has_started(&mut self, is_gone: impl FnMut(u32) -> Option<Failure>) -> Result<bool> {
         let targets = self.epochs.started.as_deref().unwrap_or_default();
         let world = |rank: u32| self.group.world(rank);
-        counted(&mut self.own.posts, targets, world, is_gone)
+        let posts = &mut self.own.posts;
+        counted(posts, targets, world, is_gone).inspect_err(|_| take(posts, targets))
     }
 
     /// Those who have not posted, of whom `MPI_Win_start` waits for, by their numbers in the job.
@@ -415,9 +417,9 @@ impl<M: Memory> Window<M> {
         self.missing(self.epochs.posted.as_deref(), &self.own.completes)
     }
 
-    fn missing(&self, ranks: Option<&[u32]>, counts: &[u32]) -> Vec<u32> {
+    fn missing(&self, ranks: Option<&[u32]>, counts: &[i32]) -> Vec<u32> {
         let ranks = ranks.unwrap_or_default().iter();
-        let missing = ranks.filter(|rank| counts[**rank as usize] == 0);
+        let missing = ranks.filter(|rank| counts[**rank as usize] < 1);
         missing.map(|rank| self.group.world(*rank)).collect()
     }
 
@@ -459,17 +461,21 @@ impl<M: Memory> Window<M> {
 
 /// Whether all of some ranks have said something: then it is taken from what is counted.
 fn counted(
-    counts: &mut [u32],
+    counts: &mut [i32],
     ranks: &[u32],
     world: impl Fn(u32) -> u32,
     mut is_gone: impl FnMut(u32) -> Option<Failure>,
 ) -> Result<bool> {
-    if let Some(missing) = ranks.iter().find(|rank| counts[**rank as usize] == 0) {
+    if let Some(missing) = ranks.iter().find(|rank| counts[**rank as usize] < 1) {
         return match is_gone(world(*missing)) {
             Some(failure) => Err(failure.into()),
             None => Ok(false),
         };
     }
-    ranks.iter().for_each(|rank| counts[*rank as usize] -= 1);
+    take(counts, ranks);
     Ok(true)
+}
+
+fn take(counts: &mut [i32], ranks: &[u32]) {
+    ranks.iter().for_each(|rank| counts[*rank as usize] -= 1);
 }

@@ -68,9 +68,10 @@ pub(super) struct Target<M> {
     pub locks: Queue<M>,
     /// What went wrong first with the requests of each rank since it asked.
     faults: HashMap<u32, Class>,
-    /// How often each rank has posted and completed, and this one has not waited for it.
-    pub posts: Vec<u32>,
-    pub completes: Vec<u32>,
+    /// How often each rank has posted and completed, and this one has not waited for it; or has
+    /// given up to wait for it, where it is less than nothing.
+    pub posts: Vec<i32>,
+    pub completes: Vec<i32>,
 }
 
 impl<M: Memory> Target<M> {

@@ -100,8 +100,13 @@ impl Carrier for Queue {
 
     fn is_gone(&self, rank: u32) -> Option<Failure> {
         let is_gone = self.network.borrow().gone.contains(&rank);
-        is_gone.then(|| Failure::Gone { rank, evidence: "killed".to_owned() })
+        is_gone.then(|| killed(rank))
     }
+}
+
+/// That a rank is gone.
+fn killed(rank: u32) -> Failure {
+    Failure::Gone { rank, evidence: "killed".to_owned() }
 }
 
 /// Elements of eight bytes.

@@ -1,6 +1,6 @@
 //! Windows of many ranks in one thread.
 
-use super::{Network, Queue, elements, numbers};
+use super::{Network, Queue, elements, killed, numbers};
 use crate::sys::Heap;
 use muster_message::Endpoint;
 use muster_mpi::buffer::{Memory, Typed};
@@ -250,6 +250,39 @@ fn a_lock_that_is_kept_for_one_who_was_killed_is_refused_to_nobody() {
         go_on(&mut all);
     }
     assert_eq!(numbers(&memory)[0], 7);
+}
+
+#[test]
+fn who_was_to_be_waited_for_with_one_that_is_gone_is_waited_for_anew() {
+    for has_posted in [true, false] {
+        let (mut all, network, _) = ranks_of((3, 0), 0, |_| Vec::new());
+        let post = |all: &mut [Rank]| {
+            let Rank { windows, endpoint, .. } = &mut all[1];
+            windows.get(CONTEXT).unwrap().post(endpoint, vec![0]).unwrap();
+            go_on(&mut all[..2]);
+        };
+        network.borrow_mut().gone.insert(2);
+        let gone = |rank| network.borrow().gone.contains(&rank).then(|| killed(rank));
+        all[0].windows.get(CONTEXT).unwrap().start(vec![2, 1]).unwrap();
+        if has_posted {
+            post(&mut all);
+        }
+        let window = all[0].windows.get(CONTEXT).unwrap();
+        let began = window.has_started(gone).map_err(|error| error.class);
+        assert_eq!(began, Err(Class::ProcAborted));
+        if !has_posted {
+            post(&mut all);
+        }
+        let Rank { windows, endpoint, .. } = &mut all[0];
+        windows.get(CONTEXT).unwrap().complete(endpoint).unwrap();
+        go_on(&mut all[..2]);
+        assert!(all[1].windows.get(CONTEXT).unwrap().has_completed(gone).unwrap());
+        // Once more, without the one that is gone.
+        all[0].windows.get(CONTEXT).unwrap().start(vec![1]).unwrap();
+        assert!(!all[0].windows.get(CONTEXT).unwrap().has_started(gone).unwrap());
+        post(&mut all);
+        assert!(all[0].windows.get(CONTEXT).unwrap().has_started(gone).unwrap());
+    }
 }
 
 #[test]
