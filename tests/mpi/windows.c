@@ -65,6 +65,8 @@ static void counters(void) {
     enum { TIMES = 50 };
     long *memory, old, one = 1;
     MPI_Win win;
+    MPI_Datatype selected;
+    MPI_Type_create_f90_integer(18, &selected);
     MPI_Win_allocate(rank == 0 ? 3 * (int)sizeof(long) : 0, sizeof(long), MPI_INFO_NULL,
                      MPI_COMM_WORLD, &memory, &win);
     if (rank == 0) {
@@ -84,7 +86,7 @@ static void counters(void) {
         MPI_Win_unlock(0, win);
         /* Fetch and add. */
         MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
-        MPI_Fetch_and_op(&one, &old, MPI_LONG, 0, 1, MPI_SUM, win);
+        MPI_Fetch_and_op(&one, &old, selected, 0, 1, MPI_SUM, win);
         MPI_Win_unlock(0, win);
         CHECK(old > before && old < (long)size * TIMES);
         before = old;
@@ -98,7 +100,7 @@ static void counters(void) {
         do {
             expected = found;
             new = expected + 1;
-            MPI_Compare_and_swap(&new, &expected, &found, MPI_LONG, 0, 2, win);
+            MPI_Compare_and_swap(&new, &expected, &found, selected, 0, 2, win);
             MPI_Win_flush_local(0, win);
         } while (found != expected);
     }

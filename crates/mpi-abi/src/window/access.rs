@@ -117,10 +117,10 @@ fn operands_alone(
     }
 }
 
-/// One element of a predefined datatype.
+/// One element of a predefined datatype, as those are that Fortran's kinds select.
 fn one(rank: c_int, displacement: MPI_Aint, datatype: MPI_Datatype) -> Result<There> {
     let there = there(rank, displacement, 1, datatype)?;
-    if there.datatype.predefined().is_none() {
+    if there.datatype.basic().is_none() {
         let what = "the datatype is derived, and one element of a predefined one is wanted";
         return Err(Error::new(Class::Type, what).of("datatype"));
     }
@@ -236,7 +236,7 @@ export! {
         rank: c_int, disp: MPI_Aint, win: MPI_Win,
     ) on win {
         let there = one(rank, disp, datatype)?;
-        let kind = there.datatype.predefined().map(|datatype| (datatype.kind(), datatype.name()));
+        let kind = there.datatype.basic().map(|datatype| (datatype.kind(), datatype.name()));
         if let Some((kind, name)) = kind
             && matches!(
                 kind,

@@ -159,7 +159,7 @@ impl Datatype {
     }
 
     /// The predefined datatype that it is, or is like in all but its name: those that Fortran's
-    /// kinds select take part in reductions (MPI-5.0, section 6.9.2).
+    /// kinds select take part in reductions (MPI-5.0, section 6.9.2), and are predefined (19.1.9).
     #[must_use]
     pub fn basic(&self) -> Option<Predefined> {
         let selected = || match self.map().form {
