@@ -68,7 +68,9 @@ impl Courtesy {
         let (thread, own) = own();
         let before = self.looked.replace((thread, now, own));
         let before = before.filter(|(looked, ..)| *looked == thread);
-        let away = |(_, then, had)| now.saturating_sub(then).saturating_sub(own - had);
+        // The number may be that of a new thread by now, which had less.
+        let had = |had| own.saturating_sub(had);
+        let away = |(_, then, before)| now.saturating_sub(then).saturating_sub(had(before));
         let is_wanted = before.map(away).is_some_and(|away| away >= AWAY);
         if is_wanted {
             let is_again = now - self.until < SOON;
@@ -107,6 +109,13 @@ mod tests {
         assert!(!looks_as(&mut courtesy, other, 5000, 10));
         assert!(!looks(&mut courtesy, 9000, 910));
         assert!(looks(&mut courtesy, 13_000, 920));
+    }
+
+    #[test]
+    fn a_new_thread_of_the_same_number_may_have_had_less() {
+        let mut courtesy = Courtesy::default();
+        assert!(!looks(&mut courtesy, 1000, 900));
+        assert!(!looks(&mut courtesy, 1500, 10));
     }
 
     #[test]
