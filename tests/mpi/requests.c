@@ -68,6 +68,13 @@ static void of_the_programs_own(void) {
     CHECK(MPI_Wait(&request, &status) == MPI_ERR_NO_SPACE && frees == 4);
     MPI_Grequest_start(refuse, release, cancel, &number, &request);
     MPI_Grequest_complete(request);
+    /* Looked at it is the same. */
+    flag = status.MPI_TAG = 0;
+    CHECK(MPI_Request_get_status(request, &flag, &status) == MPI_ERR_NO_SPACE);
+    CHECK(flag && status.MPI_TAG == 9);
+    flag = status.MPI_TAG = 0;
+    CHECK(MPI_Request_get_status_all(1, &request, &flag, &status) == MPI_ERR_IN_STATUS);
+    CHECK(flag && status.MPI_ERROR == MPI_ERR_NO_SPACE && status.MPI_TAG == 9);
     CHECK(MPI_Waitall(1, &request, &status) == MPI_ERR_IN_STATUS);
     CHECK(status.MPI_ERROR == MPI_ERR_NO_SPACE && status.MPI_TAG == 9 && frees == 5);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);

@@ -50,7 +50,7 @@ fn look(handle: MPI_Request) -> Result<Option<Ended>> {
     let Some(active) = request::active(handle)? else { return Ok(Some(Ok(EMPTY))) };
     if let Active::Generalized(number) = active {
         drop(state);
-        return Ok(Some(Ok(generalized::status(number)?)));
+        return Ok(Some(generalized::status(number)));
     }
     // It was ended and started again meanwhile.
     let Some(ended) = request::poll(&mut state, active) else { return Ok(None) };
