@@ -15,7 +15,7 @@ static void note(MPI_Session *session, int *code, ...) {
 /* Errors of what has to do with groups go to the handler of the session that they are of, those of
    what makes an object to the handler that it is to have. */
 static void errors(void) {
-    MPI_Session session;
+    MPI_Session session, other;
     MPI_Group group, some, none;
     MPI_Comm comm;
     MPI_Errhandler handler;
@@ -37,6 +37,15 @@ static void errors(void) {
           MPI_ERR_ARG);
     CHECK(MPI_Intercomm_create_from_groups(group, -1, group, 0, "self", MPI_INFO_NULL,
                                            MPI_ERRORS_RETURN, &comm) == MPI_ERR_RANK);
+    /* A handler of other objects is none for these, so the world's is asked. */
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK(MPI_Comm_create_from_group(group, "self", MPI_INFO_NULL, handler, &comm) ==
+          MPI_ERR_ERRHANDLER);
+    CHECK(MPI_Intercomm_create_from_groups(group, 0, MPI_GROUP_EMPTY, 0, "self", MPI_INFO_NULL,
+                                           handler, &comm) == MPI_ERR_ERRHANDLER);
+    CHECK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRHANDLER_NULL, &other) == MPI_ERR_ERRHANDLER);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    CHECK(tellings == 4);
     MPI_Group_free(&none);
     MPI_Group_free(&some);
     MPI_Group_free(&group);

@@ -121,12 +121,21 @@ fn is_standard(handler: MPI_Errhandler) -> bool {
     [MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT, MPI_ERRORS_RETURN].contains(&handler)
 }
 
-/// Sets an object's handler.
-fn set(id: Id, handler: MPI_Errhandler) -> Result<()> {
-    if !is_standard(handler) && HANDLERS.get(handler.0)?.sort != id.sort {
+/// That there is such a handler, and that it is for objects of a sort.
+///
+/// # Errors
+/// [`Class::Errhandler`].
+pub fn checked(sort: Sort, handler: MPI_Errhandler) -> Result<()> {
+    if !is_standard(handler) && HANDLERS.get(handler.0)?.sort != sort {
         let what = "the error handler is for other objects";
         return Err(Error::new(Class::Errhandler, what));
     }
+    Ok(())
+}
+
+/// Sets an object's handler.
+fn set(id: Id, handler: MPI_Errhandler) -> Result<()> {
+    checked(id.sort, handler)?;
     hold(handler);
     match object::with(id, |it| std::mem::replace(&mut it.handler, handler)) {
         Ok(before) => release(before),

@@ -21,7 +21,7 @@ use crate::errhandler;
 use crate::export::export;
 use crate::group::group;
 use crate::info;
-use crate::object;
+use crate::object::{self, Sort};
 use crate::place::Place;
 use crate::pointer::{Out, Text};
 use crate::request::{self, Active, EMPTY, received, sent};
@@ -285,6 +285,7 @@ export! {
     ) {
         let made = || {
             info::infos(info)?;
+            errhandler::checked(Sort::Comm, handler)?;
             let (own, label) = (group(own)?, label(text)?);
             if own.size() == 0 || other == MPI_GROUP_EMPTY {
                 return new.set(MPI_COMM_NULL);
@@ -301,6 +302,7 @@ export! {
     ) {
         let made = || {
             info::infos(info)?;
+            errhandler::checked(Sort::Comm, handler)?;
             let (own, label) = (group(own)?, label(text)?);
             if own.size() == 0 {
                 return new.set(MPI_COMM_NULL);

@@ -14,7 +14,7 @@ use crate::export::export;
 use crate::failure;
 use crate::group::give;
 use crate::info::{self, Info};
-use crate::object;
+use crate::object::{self, Sort};
 use crate::pointer::{Out, Text, TextOut};
 use crate::table::Table;
 use crate::world::{self, world};
@@ -47,6 +47,7 @@ fn no_set() -> Error {
 /// Opens a session.
 fn open(info: MPI_Info, handler: MPI_Errhandler, session: Out<MPI_Session>) -> Result<()> {
     let hints = info::infos(info)?;
+    errhandler::checked(Sort::Session, handler)?;
     world::begin_session()?;
     let opened = MPI_Session(OPEN.insert(()));
     object::add(opened.into(), handler);
