@@ -44,6 +44,8 @@ struct Message {
 
 /// What is attached, and what of it is used.
 struct Attached {
+    /// Which of all that were attached it is.
+    which: u64,
     address: usize,
     /// There is no end of room where the library is to see to it.
     size: usize,
@@ -55,6 +57,9 @@ struct Attached {
 /// Buffered sends so far: a buffer may be detached, and another attached, while a flush goes on
 /// that was begun before.
 static SENT: AtomicU64 = AtomicU64::new(0);
+
+/// How many were attached so far.
+static ATTACHES: AtomicU64 = AtomicU64::new(0);
 
 static ATTACHED: Mutex<BTreeMap<Owner, Attached>> = Mutex::new(BTreeMap::new());
 
@@ -111,21 +116,26 @@ pub fn send(
     send: impl FnOnce(Elements) -> Result<Option<Ticket>>,
 ) -> Result<()> {
     let bytes = Buffer::size(&from) + MPI_BSEND_OVERHEAD as usize;
-    let owner = reserve(comm, bytes)?;
+    let (owner, which) = reserve(comm, bytes)?;
     let copy = from.packed();
     let sent = from.copy_to(copy.clone()).and_then(|()| send(copy));
-    if let Some(own) = attached().get_mut(&owner) {
+    let mut all = attached();
+    if let Some(own) = all.get_mut(&owner).filter(|own| own.which == which) {
         own.next -= bytes;
         if let Ok(Some(ticket)) = sent {
             let number = SENT.fetch_add(1, Ordering::Relaxed) + 1;
             own.under_way.push(Message { ticket, bytes, number });
         }
+    } else if let Ok(Some(ticket)) = sent {
+        // Another thread has detached it meanwhile; the message goes on.
+        drop(all);
+        world()?.process.state().endpoint.release(ticket);
     }
     sent.map(|_| ())
 }
 
-/// Takes room for a message, and says where.
-fn reserve(comm: &Comm, need: usize) -> Result<Owner> {
+/// Takes room for a message, and says where, and in which of those that were attached there.
+fn reserve(comm: &Comm, need: usize) -> Result<(Owner, u64)> {
     let mut state = world()?.process.state();
     state.progress()?;
     let owners =
@@ -146,7 +156,7 @@ fn reserve(comm: &Comm, need: usize) -> Result<Owner> {
         return Err(Error::new(Class::Buffer, what));
     }
     own.next += need;
-    Ok(owner)
+    Ok((owner, own.which))
 }
 
 /// Waits until all has left.
@@ -169,7 +179,8 @@ fn attach(owner: Owner, buffer: Address, size: impl Number) -> Result<()> {
         return Err(Error::new(Class::Buffer, what));
     }
     let size = if address == MPI_BUFFER_AUTOMATIC { usize::MAX } else { size };
-    all.insert(owner, Attached { address, size, under_way: Vec::new(), next: 0 });
+    let which = ATTACHES.fetch_add(1, Ordering::Relaxed);
+    all.insert(owner, Attached { which, address, size, under_way: Vec::new(), next: 0 });
     Ok(())
 }
 
