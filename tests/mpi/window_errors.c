@@ -19,6 +19,16 @@ static void note(MPI_Win *win, int *code, ...) {
     tellings += *win != MPI_WIN_NULL;
 }
 
+/* What one node does not have is told to all, also what is more than there are numbers for. */
+static void too_much(void) {
+    void *memory;
+    MPI_Win win;
+    MPI_Aint size = rank < 3 ? LONG_MAX : 8;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    GIVES(MPI_ERR_NO_MEM, MPI_Win_allocate(size, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(int argc, char **argv) {
     int memory[4] = {0, 0, 0, 0}, out = 1, old = 0;
     MPI_Win win;
@@ -80,5 +90,6 @@ int main(int argc, char **argv) {
     /* What cannot become a window. */
     GIVES(MPI_ERR_SIZE, MPI_Win_create(memory, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     GIVES(MPI_ERR_DISP, MPI_Win_create(memory, 4, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    too_much();
     return end();
 }

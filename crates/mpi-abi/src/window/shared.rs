@@ -123,12 +123,18 @@ pub fn allocate(
     let layout = vec![i32::from(is_apart), alignment.ilog2().cast_signed()];
     let said = all_say_aside(comm, &[own, layout].concat())?;
     let alignment = (1 << said[0][7]).max(rustix::param::page_size());
-    let (parts, start) = parts(&said, &here, alignment)?;
     let each = room_of_lock(comm.inner.size());
-    let length =
-        start.checked_add((here.len() * each).next_multiple_of(rustix::param::page_size()));
-    let length = length.ok_or_else(|| lacking(usize::MAX, Errno::OVERFLOW))?;
-    let file = if rank == here[0] { memory(length) } else { Err(Errno::NOMSG) };
+    let laid = parts(&said, &here, alignment).and_then(|(parts, start)| {
+        let locks = (here.len() * each).next_multiple_of(rustix::param::page_size());
+        Some((parts, start, start.checked_add(locks)?))
+    });
+    let length = laid.as_ref().map_or(usize::MAX, |(.., length)| *length);
+    let file = match laid {
+        _ if rank != here[0] => Err(Errno::NOMSG),
+        Some(_) => memory(length),
+        // The ranks of other nodes cannot know, and wait to be told.
+        None => Err(Errno::OVERFLOW),
+    };
     if let Ok(file) = &file {
         // Whom it does not come to says so below.
         let others = here[1..].iter().map(|rank| &said[*rank as usize]);
@@ -145,6 +151,7 @@ pub fn allocate(
     if let Some(failed) = told.iter().find(|of| of[4] != 0) {
         return Err(lacking(length, Errno::from_raw_os_error(failed[4])));
     }
+    let (parts, start, _) = laid.ok_or_else(|| lacking(length, Errno::OVERFLOW))?;
     let first = &told[here[0] as usize];
     let wanted = (whole(first[0], first[1]), whole(first[2], first[3]));
     let file = file.or_else(|_| receive(inbox.as_ref(), wanted));
@@ -166,12 +173,13 @@ fn lacking(length: usize, errno: Errno) -> Error {
     Error::new(Class::NoMem, what)
 }
 
-/// The parts of the ranks here, of what all have said, and the bytes of them all.
+/// The parts of the ranks here, of what all have said, and the bytes of them all; none where those
+/// are more than there are numbers for.
 fn parts(
     said: &[Vec<i32>],
     here: &[u32],
     alignment: usize,
-) -> Result<(BTreeMap<u32, Part>, usize)> {
+) -> Option<(BTreeMap<u32, Part>, usize)> {
     let is_apart = said[0][6] != 0;
     let mut start = 0_usize;
     let mut next = |rank: &u32| {
@@ -185,7 +193,7 @@ fn parts(
     let parts = here.iter().map(&mut next).collect::<Option<BTreeMap<_, _>>>();
     // There is memory even where nobody has any.
     let length = start.max(1).checked_next_multiple_of(rustix::param::page_size());
-    parts.zip(length).ok_or_else(|| lacking(usize::MAX, Errno::OVERFLOW))
+    parts.zip(length)
 }
 
 /// New memory, which cannot change its size any more.
