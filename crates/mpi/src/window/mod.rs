@@ -94,7 +94,7 @@ pub struct Window<M: Memory> {
     /// The locks that this rank takes by itself.
     locks: BTreeMap<u32, Lock<M>>,
     /// Requests and answers, in the order in which they began to come.
-    inbox: VecDeque<(u32, Ticket, Typed<M>)>,
+    inbox: VecDeque<Coming<M>>,
     last: u64,
     asked: Asked<M>,
     failed: BTreeMap<u64, Error>,
@@ -103,6 +103,14 @@ pub struct Window<M: Memory> {
     /// Targets that were asked something since their last flush.
     unflushed: BTreeSet<u32>,
     epochs: Epochs,
+}
+
+/// A message that has begun to come.
+struct Coming<M> {
+    /// Whether it is an answer, and from whom.
+    from: (bool, u32),
+    ticket: Ticket,
+    message: Typed<M>,
 }
 
 /// How a window's memory is made out, the same on all ranks.
@@ -553,23 +561,24 @@ impl<M: Memory> Window<M> {
                 return Ok(true);
             };
             moved = true;
-            let Some((from, _, message)) = self.inbox.remove(at) else { continue };
+            let Some(Coming { from, message, .. }) = self.inbox.remove(at) else { continue };
             if outcome.failure.is_none() {
-                self.take(endpoint, from, &message)?;
+                self.take(endpoint, from.1, &message)?;
             }
         }
     }
 
     /// The first message that has come whole and has none of its rank's before it, and how it did.
     /// A long one comes when its sender is in a call of MPI again: other ranks need not wait for
-    /// that, but where the order in which ranks asked is kept.
+    /// that, nor who waits for an answer of the same one, but where the order in which ranks asked
+    /// is kept.
     fn next_whole<C: Carrier>(
         &self,
         endpoint: &mut Endpoint<C, Typed<M>>,
     ) -> Option<(usize, Outcome)> {
         let is_ordered = endpoint.is_coscheduled() || endpoint.is_told();
         let mut comes = Vec::new();
-        for (at, (from, ticket, _)) in self.inbox.iter().enumerate() {
+        for (at, Coming { from, ticket, .. }) in self.inbox.iter().enumerate() {
             if comes.contains(from) {
                 continue;
             }
@@ -596,7 +605,8 @@ impl<M: Memory> Window<M> {
         while let Some((claim, envelope, size)) = endpoint.claim(any) {
             let into = wire::bytes::<M>(size);
             if let Some(ticket) = endpoint.receive_claimed(claim, into.clone())? {
-                self.inbox.push_back((envelope.source, ticket, into));
+                let from = (any.context != self.context, envelope.source);
+                self.inbox.push_back(Coming { from, ticket, message: into });
             }
         }
         Ok(())

@@ -253,6 +253,33 @@ fn a_lock_that_is_kept_for_one_who_was_killed_is_refused_to_nobody() {
 }
 
 #[test]
+fn an_answer_waits_for_no_long_request_of_who_has_given_it() {
+    let (mut all, _, memory) = ranks_of((2, 0), 0, |_| Vec::new());
+    all.iter_mut().for_each(|rank| rank.windows.get(CONTEXT).unwrap().epochs().fence(true));
+    let datatype = Datatype::of(Predefined::Int64);
+    let Rank { windows, endpoint, .. } = &mut all[0];
+    let window = windows.get(CONTEXT).unwrap();
+    let nothing = Place { target: 1, displacement: 0, count: 0, datatype };
+    window.put(endpoint, &nothing, elements(&[])).unwrap();
+    let asked = window.flush(endpoint, Some(1));
+    go_on(&mut all[..1]);
+    // So long that it comes only when it is asked for, all to one place.
+    let Rank { windows, endpoint, .. } = &mut all[1];
+    let datatype = &Datatype::hvector(1000, 1, 0, datatype).unwrap();
+    let long = Place { target: 0, displacement: 0, count: 1, datatype };
+    let put = windows.get(CONTEXT).unwrap().put(endpoint, &long, elements(&[7; 1000]));
+    put.unwrap();
+    go_on(&mut all[1..]);
+    // The answer is there, and who has given it calls nothing any more.
+    go_on(&mut all[..1]);
+    let window = all[0].windows.get(CONTEXT).unwrap();
+    assert_eq!(window.poll(asked[0], |_| None), Some(Ok(())));
+    assert_eq!(numbers(&memory)[0], 0);
+    go_on(&mut all);
+    assert_eq!(numbers(&memory)[0], 7);
+}
+
+#[test]
 fn who_was_to_be_waited_for_with_one_that_is_gone_is_waited_for_anew() {
     for has_posted in [true, false] {
         let (mut all, network, _) = ranks_of((3, 0), 0, |_| Vec::new());
