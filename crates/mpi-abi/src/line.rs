@@ -1,23 +1,49 @@
 //! What carries the process's messages: the gateway, a simulated network, or nothing where it is
 //! alone.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use muster_message::{Alarm, Arrival, Boards, Carrier, Failure};
 use muster_mpi::gateway::{self, Gateway};
 use muster_mpi::simulated::Simulated;
 use muster_mpi::strobe::Strobed;
+use parking_lot::{Condvar, Mutex};
 
 /// What carries messages.
 pub enum Line {
     /// A process that was started by itself: its only messages are to itself.
-    Alone,
+    Alone(Bell),
     /// A rank of a job.
     Gateway(Box<Gateway>),
     /// The same, at strobes.
     Strobed(Box<Strobed<Gateway>>),
     /// A rank of a job whose network is simulated.
     Simulated(Box<Simulated>),
+}
+
+/// What ends the wait of a process that is alone: one of its threads wants to go on.
+#[derive(Default)]
+pub struct Bell(Arc<(Mutex<bool>, Condvar)>);
+
+impl Bell {
+    /// Waits so long, or until it has rung since the last wait.
+    fn wait(&self, time: Duration) {
+        let (has_rung, rings) = &*self.0;
+        let mut has_rung = has_rung.lock();
+        if !*has_rung {
+            rings.wait_for(&mut has_rung, time);
+        }
+        *has_rung = false;
+    }
+
+    fn alarm(&self) -> Alarm {
+        let bell = self.0.clone();
+        Box::new(move || {
+            *bell.0.lock() = true;
+            bell.1.notify_one();
+        })
+    }
 }
 
 impl Carrier for Line {
@@ -27,7 +53,7 @@ impl Carrier for Line {
             Line::Gateway(gateway) => gateway.send(to, head, body, offset),
             Line::Strobed(strobed) => strobed.send(to, head, body, offset),
             Line::Simulated(simulated) => simulated.send(to, head, body, offset),
-            Line::Alone => Err(Failure::Broken(format!("there is no rank {to}"))),
+            Line::Alone(_) => Err(Failure::Broken(format!("there is no rank {to}"))),
         }
     }
 
@@ -37,7 +63,7 @@ impl Carrier for Line {
             Line::Gateway(gateway) => gateway.take(take),
             Line::Strobed(strobed) => strobed.take(take),
             Line::Simulated(simulated) => simulated.take(take),
-            Line::Alone => Ok(false),
+            Line::Alone(_) => Ok(false),
         }
     }
 
@@ -46,7 +72,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.looks(),
             Line::Strobed(strobed) => strobed.looks(),
-            Line::Simulated(_) | Line::Alone => 0,
+            Line::Simulated(_) | Line::Alone(_) => 0,
         }
     }
 
@@ -55,7 +81,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.is_crowded(),
             Line::Strobed(strobed) => strobed.is_crowded(),
-            Line::Simulated(_) | Line::Alone => false,
+            Line::Simulated(_) | Line::Alone(_) => false,
         }
     }
 
@@ -64,7 +90,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.asked_in_vain(),
             Line::Strobed(strobed) => strobed.asked_in_vain(),
-            Line::Simulated(_) | Line::Alone => None,
+            Line::Simulated(_) | Line::Alone(_) => None,
         }
     }
 
@@ -72,7 +98,7 @@ impl Carrier for Line {
         match self {
             Line::Gateway(gateway) => gateway.doze(time),
             Line::Strobed(strobed) => strobed.doze(time),
-            Line::Simulated(_) | Line::Alone => Ok(()),
+            Line::Simulated(_) | Line::Alone(_) => Ok(()),
         }
     }
 
@@ -80,7 +106,7 @@ impl Carrier for Line {
     fn boards(&mut self) -> Option<&mut dyn Boards> {
         match self {
             Line::Gateway(gateway) => gateway.boards(),
-            Line::Strobed(_) | Line::Simulated(_) | Line::Alone => None,
+            Line::Strobed(_) | Line::Simulated(_) | Line::Alone(_) => None,
         }
     }
 
@@ -90,8 +116,8 @@ impl Carrier for Line {
             Line::Strobed(strobed) => strobed.wait(room, time),
             Line::Simulated(simulated) => simulated.wait(room, time),
             // What it waits for it can only do itself, in another thread.
-            Line::Alone => {
-                std::thread::sleep(time.min(Duration::from_millis(1)));
+            Line::Alone(bell) => {
+                bell.wait(time);
                 Ok(())
             }
         }
@@ -102,7 +128,7 @@ impl Carrier for Line {
             Line::Gateway(gateway) => gateway.now(),
             Line::Strobed(strobed) => strobed.now(),
             Line::Simulated(simulated) => simulated.now(),
-            Line::Alone => gateway::now(),
+            Line::Alone(_) => gateway::now(),
         }
     }
 
@@ -111,7 +137,7 @@ impl Carrier for Line {
             Line::Gateway(gateway) => gateway.alarm(),
             Line::Strobed(strobed) => strobed.alarm(),
             Line::Simulated(simulated) => simulated.alarm(),
-            Line::Alone => None,
+            Line::Alone(bell) => Some(bell.alarm()),
         }
     }
 
@@ -120,7 +146,7 @@ impl Carrier for Line {
             Line::Gateway(gateway) => gateway.has_delivered(time),
             Line::Strobed(strobed) => strobed.has_delivered(time),
             Line::Simulated(simulated) => simulated.has_delivered(time),
-            Line::Alone => Ok(true),
+            Line::Alone(_) => Ok(true),
         }
     }
 
@@ -130,7 +156,7 @@ impl Carrier for Line {
             Line::Gateway(gateway) => gateway.offered_from(to),
             Line::Strobed(strobed) => strobed.offered_from(to),
             Line::Simulated(simulated) => simulated.offered_from(to),
-            Line::Alone => usize::MAX,
+            Line::Alone(_) => usize::MAX,
         }
     }
 
@@ -139,7 +165,24 @@ impl Carrier for Line {
             Line::Gateway(gateway) => gateway.is_gone(rank),
             Line::Strobed(strobed) => strobed.is_gone(rank),
             Line::Simulated(simulated) => simulated.is_gone(rank),
-            Line::Alone => None,
+            Line::Alone(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_of_a_process_that_is_alone_ends_when_a_thread_of_it_wants_to_go_on() {
+        let mut line = Line::Alone(Bell::default());
+        let alarm = line.alarm().expect("it has one");
+        // Whoever would miss it would wait for ever: before, and meanwhile.
+        alarm();
+        line.wait(&[], Duration::MAX).unwrap();
+        let ringing = std::thread::spawn(alarm);
+        line.wait(&[], Duration::MAX).unwrap();
+        ringing.join().unwrap();
     }
 }

@@ -22,7 +22,7 @@ use crate::abi::constants::*;
 use crate::attached;
 use crate::communicator;
 use crate::door::{self, Door};
-use crate::line::Line;
+use crate::line::{Bell, Line};
 use crate::order;
 use crate::outside::outside;
 use crate::place::Place;
@@ -370,7 +370,7 @@ fn alone() -> Result<Joined> {
             return Err(Error::new(Class::Other, what));
         }
     }
-    Ok((Line::Alone, 0, 1, 0..1))
+    Ok((Line::Alone(Bell::default()), 0, 1, 0..1))
 }
 
 /// A number that the node has put into the environment.
