@@ -310,15 +310,15 @@ impl<M: Memory> Receiving<M> {
             return self.failed.clone().map_or(Ok(!self.has_begun), Err);
         };
         let theirs = coming.len();
-        let is_part = |at: &usize| {
+        let parts = match offer.size() == Some(self.into.size()) {
+            true => part * theirs / self.parts..((part + 1) * theirs).div_ceil(self.parts),
             // Where they have less than there is room for, who knows which bytes are meant.
-            offer.size() != Some(self.into.size())
-                || (at * self.parts < (part + 1) * theirs && part * theirs < (at + 1) * self.parts)
+            false => 0..theirs,
         };
-        let mut parts = (0..theirs).filter(is_part).map(|at| &coming[at]);
+        let parts = &coming[parts];
         match &self.failed {
-            Some(failed) if parts.clone().any(|part| part.has_failed) => Err(failed.clone()),
-            _ => Ok(parts.all(|part| part.ticket.is_none())),
+            Some(failed) if parts.iter().any(|part| part.has_failed) => Err(failed.clone()),
+            _ => Ok(parts.iter().all(|part| part.ticket.is_none())),
         }
     }
 
