@@ -140,6 +140,10 @@ pub const COPIES_MAX: usize = 64;
 /// Bytes of answers to active messages that wait for room: those to a full window of gets.
 pub const ANSWERS_MAX: usize = COPY_WINDOW * (COPY_PIECE + 64);
 
+/// Bytes of active messages that are held back while the answers to earlier ones have no room: four
+/// of the largest. Who calls has no more than that under way without an answer, or one message.
+pub const HELD_MAX: usize = 4 * FRAME_MAX;
+
 /// Active messages that one call of progress carries out, so that a busy peer does not keep the
 /// caller: at 1 us each about a quarter of a millisecond.
 pub const ACTIVE_TURN: usize = 256;

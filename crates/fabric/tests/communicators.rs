@@ -15,6 +15,7 @@ use muster_fabric::{Address, Deadline, Error};
 use std::collections::HashMap;
 use std::io::IoSlice;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -278,6 +279,44 @@ fn an_object_is_invoked_over_every_transport() {
             assert!(error.ends_with("refuses: nothing has no length"), "{error}");
             drop(caller);
             assert!(owner.join().unwrap().is_err(), "the connection has ended");
+        });
+    }
+}
+
+/// Returns as many bytes as its argument says.
+struct Much;
+
+impl Object for Much {
+    fn invoke(&mut self, _: u16, arguments: &[u8]) -> Result<Vec<u8>, String> {
+        let size = u32::from_le_bytes(arguments.try_into().map_err(|_| "no size".to_owned())?);
+        Ok(vec![7; size as usize])
+    }
+}
+
+#[test]
+fn both_ends_may_wait_for_long_answers_of_the_other_over_every_transport() {
+    const SIZE: u32 = 5_000_000;
+    for mut place in places("answers") {
+        let ((a, b), done) = (place.pair(), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for adapter in [a, b] {
+                let done = &done;
+                scope.spawn(move || {
+                    let network: Network = Network::over(adapter);
+                    let mut end = network.invocation().unwrap();
+                    end.register(3, Box::new(Much)).unwrap();
+                    let start = |_| end.start(3, 0, &SIZE.to_le_bytes(), soon()).unwrap();
+                    let calls: Vec<_> = (0..3).map(start).collect();
+                    for call in calls {
+                        assert_eq!(end.wait(call, soon()).unwrap().len(), SIZE as usize);
+                    }
+                    // The other one may not have had all of its answers; or it has, and goes.
+                    done.fetch_add(1, Ordering::Relaxed);
+                    while done.load(Ordering::Relaxed) < 2 {
+                        let _ = end.serve(Deadline::after(Duration::from_millis(1)));
+                    }
+                });
+            }
         });
     }
 }

@@ -4,7 +4,9 @@
 //!
 //! Both ends may call and be called. A call is one active message ([`CALL`]) with a number, its
 //! answer another one ([`ANSWER`]) with the same number, so any number of calls up to
-//! [`INVOCATION_CALLS_MAX`] may be under way and may be answered in any order.
+//! [`INVOCATION_CALLS_MAX`] may be under way and may be answered in any order. All together have at
+//! most [`HELD_MAX`] bytes, or are one: as much as the other end holds back while its answers have
+//! no room, so that it always comes to the answers that this one sends.
 //! `docs/wire/invocation.md` has the bytes.
 //!
 //! A call ends when its answer comes, when its deadline passes, or with the connection. An answer
@@ -17,10 +19,12 @@ use crate::error::{Error, Result};
 use crate::strategy::{ActiveMessage, Handler, Handlers, Ready, late};
 use crate::transport::Peer;
 use muster_base::limits::{
-    INVOCATION_ANSWERS_MAX, INVOCATION_CALLS_MAX, INVOCATION_OBJECTS_MAX, INVOCATION_REASON_MAX,
+    HELD_MAX, INVOCATION_ANSWERS_MAX, INVOCATION_CALLS_MAX, INVOCATION_OBJECTS_MAX,
+    INVOCATION_REASON_MAX,
 };
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
+use std::mem::replace;
 use std::time::Duration;
 
 /// The handler that carries out a call.
@@ -73,6 +77,8 @@ struct Ends {
     answer: Vec<u8>,
     /// Bytes of the answers that nobody has waited for.
     held: usize,
+    /// Bytes of the calls under way.
+    asked: usize,
 }
 
 #[derive(Default)]
@@ -86,7 +92,8 @@ struct Place {
 enum State {
     #[default]
     Free,
-    UnderWay,
+    /// Its bytes.
+    UnderWay(usize),
     Answered(std::result::Result<Vec<u8>, String>),
 }
 
@@ -100,6 +107,7 @@ impl<A: ActiveMessage> Invocation<A> {
             calls: (0..INVOCATION_CALLS_MAX).map(|_| Place::default()).collect(),
             answer: Vec::new(),
             held: 0,
+            asked: 0,
         };
         Invocation { messages, ends }
     }
@@ -171,20 +179,26 @@ impl<A: ActiveMessage> Invocation<A> {
         header[4..8].copy_from_slice(&object.to_le_bytes());
         header[8..].copy_from_slice(&method.to_le_bytes());
         let parts = [IoSlice::new(&header), IoSlice::new(arguments)];
+        let size = size_of::<Handler>() + CALL_HEADER + arguments.len();
         loop {
+            if self.ends.asked > 0 && self.ends.asked + size > HELD_MAX {
+                self.make_room(Ready::Receive, deadline)?;
+                continue;
+            }
             match self.messages.try_call(CALL, &parts) {
                 Ok(()) => break,
-                Err(Error::WouldBlock) => self.make_room(deadline)?,
+                Err(Error::WouldBlock) => self.make_room(Ready::Send, deadline)?,
                 Err(error) => return Err(error),
             }
         }
-        self.ends.calls[index].state = State::UnderWay;
+        self.ends.asked += size;
+        self.ends.calls[index].state = State::UnderWay(size);
         Ok(call)
     }
 
     /// The peer may wait for room as well: what it sent makes room when it is taken. If nothing
     /// has come, waits for a moment.
-    fn make_room(&mut self, deadline: Deadline) -> Result<()> {
+    fn make_room(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         let has_moved = self.progress()? > 0;
         let Some(left) = deadline.left() else {
             return Err(self.late("room for a call", deadline));
@@ -192,7 +206,7 @@ impl<A: ActiveMessage> Invocation<A> {
         if has_moved {
             return Ok(());
         }
-        match self.messages.wait(Ready::Send, Deadline::after(left.min(NAP))) {
+        match self.messages.wait(ready, Deadline::after(left.min(NAP))) {
             Err(Error::Deadline { .. }) => Ok(()),
             other => other,
         }
@@ -280,7 +294,7 @@ impl Ends {
     fn answered(&mut self, number: u32) -> Option<Answer> {
         match &mut self.place(number).expect("it is there").state {
             State::Answered(answer) => {
-                let answer = std::mem::replace(answer, Ok(Vec::new()));
+                let answer = replace(answer, Ok(Vec::new()));
                 self.held -= answer.as_ref().map_or(0, Vec::len);
                 self.end(number);
                 Some(answer)
@@ -291,9 +305,12 @@ impl Ends {
 
     fn end(&mut self, number: u32) {
         if let Some(place) = self.place(number) {
-            let kept = if let State::Answered(Ok(bytes)) = &place.state { bytes.len() } else { 0 };
-            *place = Place { visit: (place.visit + 1) & 0xff_ffff, state: State::Free };
-            self.held -= kept;
+            let visit = (place.visit + 1) & 0xff_ffff;
+            match replace(place, Place { visit, state: State::Free }).state {
+                State::UnderWay(size) => self.asked -= size,
+                State::Answered(Ok(bytes)) => self.held -= bytes.len(),
+                _ => {}
+            }
         }
     }
 
@@ -329,13 +346,15 @@ impl Ends {
         let size = result.as_ref().map_or(0, Vec::len);
         let has_room = self.held + size <= INVOCATION_ANSWERS_MAX;
         match self.place(number) {
-            Some(Place { state: state @ State::UnderWay, .. }) => {
+            Some(Place { state: state @ State::UnderWay(_), .. }) => {
                 if !has_room {
                     let most = INVOCATION_ANSWERS_MAX;
                     result =
                         Err(format!("answers may hold {most} bytes until they are waited for"));
                 }
-                *state = State::Answered(result);
+                if let State::UnderWay(asked) = replace(state, State::Answered(result)) {
+                    self.asked -= asked;
+                }
                 self.held += if has_room { size } else { 0 };
                 Ok(())
             }
@@ -360,6 +379,10 @@ impl Handlers for Ends {
             ANSWER => self.take_answer(arguments),
             other => Err(format!("there is no handler {other}")),
         }
+    }
+
+    fn answering(&self) -> Option<Handler> {
+        Some(CALL)
     }
 }
 
@@ -442,10 +465,11 @@ mod tests {
 
     #[test]
     fn answers_that_nobody_waits_for_hold_a_limited_part_of_memory() {
-        let calls = (0..INVOCATION_CALLS_MAX).map(|_| Place { visit: 0, state: State::UnderWay });
+        let calls =
+            (0..INVOCATION_CALLS_MAX).map(|_| Place { visit: 0, state: State::UnderWay(0) });
         let (peer, objects) = (String::new(), HashMap::new());
         let (answer, calls) = (Vec::new(), calls.collect());
-        let mut ends = Ends { peer, limit: 0, objects, calls, answer, held: 0 };
+        let mut ends = Ends { peer, limit: 0, objects, calls, answer, held: 0, asked: 0 };
         let size = INVOCATION_ANSWERS_MAX / 4;
         let answer = |number: u32| [&number.to_le_bytes()[..], &[DONE], &vec![7; size]].concat();
         for number in 0..6 {

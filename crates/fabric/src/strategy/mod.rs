@@ -294,6 +294,12 @@ pub trait Handlers {
         arguments: &[u8],
         answer: &mut dyn FnMut(Handler, &[u8]),
     ) -> std::result::Result<(), String>;
+
+    /// The one handler that answers, if there is just one. Messages for the others may then be
+    /// carried out before earlier ones for this one, while its answers have no room.
+    fn answering(&self) -> Option<Handler> {
+        None
+    }
 }
 
 /// Messages that name what is to be done with them at the receiver.

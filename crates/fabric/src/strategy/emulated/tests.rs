@@ -8,7 +8,7 @@ use crate::strategy::{
     ActiveMessage, Completion, Datagram, Handler, Handlers, Key, RemoteCopy, Stream, Taken,
 };
 use crate::transport::{Peer, Protection};
-use muster_base::limits::{COPY_MAX, FRAME_MAX};
+use muster_base::limits::{ANSWERS_MAX, COPY_MAX, FRAME_MAX, HELD_MAX};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -285,6 +285,68 @@ fn calls_are_answered_in_order_through_any_bottleneck() {
     }
     let expected: Vec<_> = (0..100).map(|number| (8, vec![number; 20])).collect();
     assert_eq!(here.0, expected);
+}
+
+/// As [`Echo`], and says that calls alone are answered.
+#[derive(Default)]
+struct Polite(Echo);
+
+impl Handlers for Polite {
+    fn handle(
+        &mut self,
+        handler: Handler,
+        arguments: &[u8],
+        answer: &mut dyn FnMut(Handler, &[u8]),
+    ) -> std::result::Result<(), String> {
+        self.0.handle(handler, arguments, answer)
+    }
+
+    fn answering(&self) -> Option<Handler> {
+        Some(7)
+    }
+}
+
+#[test]
+fn two_ends_that_answer_each_other_at_length_do_not_stop_each_other() {
+    let (left, right) = Pipe::pair(10_000, 10_000);
+    let mut ends = [left, right].map(|end| (Active::new(Framed::new(end)), Polite::default(), 0u8));
+    let is_done = |done: &Polite| done.0.0.iter().filter(|(handler, _)| *handler == 8).count() == 5;
+    for _ in 0..10_000 {
+        for (end, handlers, sent) in &mut ends {
+            let call = vec![*sent; ANSWERS_MAX / 2];
+            if *sent < 5 && end.try_call(7, &[IoSlice::new(&call)]).is_ok() {
+                *sent += 1;
+            }
+            end.try_progress(handlers).unwrap();
+        }
+        if ends.iter().all(|(_, done, _)| is_done(done)) {
+            break;
+        }
+    }
+    for (_, done, _) in ends {
+        let came = |number| done.0.0.iter().filter(move |(handler, _)| *handler == number);
+        for handler in [7, 8] {
+            let order: Vec<u8> = came(handler).map(|(_, bytes)| bytes[0]).collect();
+            assert_eq!(order, [0, 1, 2, 3, 4], "handler {handler}");
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_calls_and_never_reads_has_a_limited_part_of_memory() {
+    let (left, right) = Pipe::pair(100_000, 100_000);
+    let (mut left, mut right) = (Active::new(Framed::new(left)), Active::new(Framed::new(right)));
+    let call = vec![1; FRAME_MAX / 2];
+    let (mut calls, mut idle) = (0, 0);
+    while idle < 1000 {
+        let is_sent = left.try_call(7, &[IoSlice::new(&call)]).is_ok();
+        calls += usize::from(is_sent);
+        idle = if is_sent { 0 } else { idle + 1 };
+        right.try_progress(&mut Polite::default()).unwrap();
+    }
+    // One is answered and the answer waits in the frame, another behind it; one is in the pipe.
+    let most = HELD_MAX / call.len() + 4;
+    assert!((HELD_MAX / call.len()..=most).contains(&calls), "{calls} calls of {most}");
 }
 
 #[test]
