@@ -13,7 +13,7 @@
 use super::connect::{FLAGS, Line};
 use super::connection::{End, Socket, timespec};
 use super::identity::Member;
-use super::tls::Keys;
+use super::tls::{Expected, Keys};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -52,6 +52,9 @@ pub struct Door {
     protection: Protection,
     /// What connections are protected with.
     keys: Option<Arc<Keys>>,
+    /// What the next one over TLS is made of, got before it is accepted: who was accepted and then
+    /// dropped, for want of a descriptor say, would take this end for dead.
+    expected: Option<Expected>,
     /// Who says no hello is let in as well, as a stranger.
     is_open: bool,
     callers: VecDeque<Caller>,
@@ -108,8 +111,16 @@ impl Door {
     }
 
     fn new(address: Address, socket: OwnedFd, protection: Protection) -> Door {
-        let callers = VecDeque::new();
-        Door { address, socket, protection, keys: None, is_open: false, callers, _name: None }
+        Door {
+            address,
+            socket,
+            protection,
+            keys: None,
+            expected: None,
+            is_open: false,
+            callers: VecDeque::new(),
+            _name: None,
+        }
     }
 
     /// Lets strangers in as well.
@@ -123,6 +134,9 @@ impl Door {
     fn admit(&mut self) -> Result<()> {
         let mut silent = self.callers.len();
         while self.callers.len() < HELLOS_MAX || silent > 0 && self.patience().is_none() {
+            if let (None, Some(keys)) = (&self.expected, &self.keys) {
+                self.expected = Some(keys.expect()?);
+            }
             match accept_with(&self.socket, FLAGS) {
                 Ok(socket) => {
                     if self.callers.len() == HELLOS_MAX {
@@ -130,8 +144,8 @@ impl Door {
                         let oldest = self.callers.pop_front().expect("there are many");
                         oldest.give_up(self.is_open);
                     }
-                    let line = match &self.keys {
-                        Some(keys) => keys.line_from(socket)?,
+                    let line = match self.keys.as_ref().zip(self.expected.take()) {
+                        Some((keys, expected)) => keys.line_from(socket, expected),
                         None => Line::new(socket, self.protection),
                     };
                     let said = Vec::with_capacity(HELLO_MAX);

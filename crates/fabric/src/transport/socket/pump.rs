@@ -6,7 +6,8 @@
 //!
 //! A connection begins in the bulk lane's thread, for nobody knows its lane before the hello and a
 //! handshake costs some 100 us; [`Tunnel::enter`] moves it to its lane. The threads start with the
-//! first connection and stay as long as the process: those of an idle one sleep.
+//! first connection, or the first door that waits for one, and stay as long as the process: those
+//! of an idle one sleep.
 //!
 //! What was sent and then dropped is under way in this process and not in the kernel's hands as it
 //! would be with TCP. So dropping an end waits until its thread has given the kernel all that it
@@ -90,17 +91,34 @@ pub struct Tunnel {
     members: Members,
 }
 
+/// All that a protected connection needs beside its socket over TCP: who has it can keep whom he
+/// accepts, whatever is lacking then.
+#[derive(Debug)]
+pub struct Ends {
+    near: OwnedFd,
+    local: OwnedFd,
+    pump: Arc<Pump>,
+}
+
+impl Ends {
+    /// For a connection in this lane.
+    pub fn new(lane: Lane) -> Result<Ends> {
+        let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None);
+        let (near, local) = pair.map_err(|errno| Error::io("making a pair of sockets", errno))?;
+        Pump::of(lane)?;
+        Ok(Ends { near, local, pump: Pump::of(Lane::Bulk)? })
+    }
+}
+
 impl Tunnel {
     /// Protects a connection over TCP: its end in the clear, and the hold on it. The handshake
     /// goes on by itself.
-    pub fn open(tcp: OwnedFd, session: Session, members: Members) -> Result<(OwnedFd, Tunnel)> {
+    pub fn open(tcp: OwnedFd, session: Session, members: Members, ends: Ends) -> (OwnedFd, Tunnel) {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let pair = socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None);
-        let (near, local) = pair.map_err(|errno| Error::io("making a pair of sockets", errno))?;
-        let (pump, link) = (Pump::of(Lane::Bulk)?, Arc::new(Link::default()));
+        let (Ends { near, local, pump }, link) = (ends, Arc::new(Link::default()));
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         pump.adopt(number, Joint::new(tcp, local, session, link.clone()));
-        Ok((near, Tunnel { link, pump, number, members }))
+        (near, Tunnel { link, pump, number, members })
     }
 
     /// Moves it to its lane.

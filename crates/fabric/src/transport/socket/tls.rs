@@ -18,7 +18,7 @@
 use super::connect::Line;
 use super::identity::{Identity, Members, PublicKey};
 use super::listener::Door;
-use super::pump::Tunnel;
+use super::pump::{Ends, Tunnel};
 use super::session::Session;
 use super::{capabilities, connect, foreign, option};
 use crate::address::Address;
@@ -144,7 +144,7 @@ impl Keys {
 
     /// Protects a connection that we have made.
     fn line_to(&self, tcp: OwnedFd) -> Result<Line> {
-        self.line(tcp, self.session_to()?)
+        Ok(self.line(tcp, self.session_to()?, Ends::new(Lane::Bulk)?))
     }
 
     /// The connector's side.
@@ -161,19 +161,31 @@ impl Keys {
         Ok(Session::server(connection.map_err(broken)?))
     }
 
+    /// What the next connection that is made to us needs, whatever its lane.
+    pub fn expect(&self) -> Result<Expected> {
+        Ok(Expected { session: self.session_from()?, ends: Ends::new(Lane::System)? })
+    }
+
     /// Protects a connection that was made to us.
-    pub fn line_from(&self, tcp: OwnedFd) -> Result<Line> {
+    pub fn line_from(&self, tcp: OwnedFd, expected: Expected) -> Line {
         // Nobody knows its lane yet; if it is another one, that is set up when it enters it. Who
         // has gone again is found out later.
         let _ = option::tcp(tcp.as_fd(), Lane::Bulk);
-        self.line(tcp, self.session_from()?)
+        self.line(tcp, expected.session, expected.ends)
     }
 
-    fn line(&self, tcp: OwnedFd, session: Session) -> Result<Line> {
+    fn line(&self, tcp: OwnedFd, session: Session, ends: Ends) -> Line {
         let is_here = option::is_loopback(tcp.as_fd());
-        let (socket, tunnel) = Tunnel::open(tcp, session, self.members.clone())?;
-        Ok(Line { socket, tunnel: Some(tunnel), is_here, protection: Protection::Tls })
+        let (socket, tunnel) = Tunnel::open(tcp, session, self.members.clone(), ends);
+        Line { socket, tunnel: Some(tunnel), is_here, protection: Protection::Tls }
     }
+}
+
+/// What a connection over TLS is made of, before there is one.
+#[derive(Debug)]
+pub struct Expected {
+    session: Session,
+    ends: Ends,
 }
 
 /// The only such error is that of a system without random numbers.

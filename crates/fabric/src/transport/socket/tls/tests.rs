@@ -4,8 +4,10 @@ use super::super::{EXTRA, HEAD, Member, Records, Secured, Tcp};
 use super::*;
 use crate::strategy::{Bare, Datagram, Ready, Stream};
 use crate::transport::Lane;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{IoSlice, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::thread::{self, JoinHandle};
@@ -124,7 +126,7 @@ fn a_connection_that_is_asked_for_and_not_taken_stays_where_it_is() {
         OwnedFd::from(tcp)
     });
     let [here, there] = tcp;
-    let lines = [one.line_to(here).unwrap(), two.line_from(there).unwrap()];
+    let lines = [one.line_to(here).unwrap(), two.line_from(there, two.expect().unwrap())];
     let [mut here, mut there] = lines.each_ref().map(|line| {
         let near = UnixStream::from(line.socket.try_clone().unwrap());
         near.set_nonblocking(false).unwrap();
@@ -310,6 +312,37 @@ fn an_end_in_order_is_an_end_and_the_other_way_stays_open() {
     other.try_write(&[2; 3000]).unwrap();
     drop(other);
     assert_eq!(read_to_end(&mut *one).unwrap(), 3000);
+}
+
+#[test]
+fn who_comes_to_a_door_without_descriptors_waits_in_its_queue() {
+    const CHILD: &str = "MUSTER_TLS_DESCRIPTORS";
+    // Others in this process would take the numbers that are left.
+    if std::env::var_os(CHILD).is_none() {
+        let (_, test) = module_path!().split_once("::").unwrap();
+        let test = format!("{test}::who_comes_to_a_door_without_descriptors_waits_in_its_queue");
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let child = child.args(["--exact", &test, "--test-threads=1"]).env(CHILD, "");
+        assert!(child.stdout(Stdio::null()).status().unwrap().success());
+        return;
+    }
+    let one = Tls::new(&identity(1), &members(&[1, 2]));
+    assert_serves(&mut *one.listen(&here()).unwrap());
+    let before = getrlimit(Resource::Nofile);
+    for left in 0..3 {
+        let mut listener = one.listen(&here()).unwrap();
+        let Address::Tls(host, port) = listener.address().clone() else { panic!("another kind") };
+        let mut caller = TcpStream::connect((host, port)).unwrap();
+        caller.set_nonblocking(true).unwrap();
+        let next = std::fs::File::open("/").unwrap().as_raw_fd() as u64;
+        setrlimit(Resource::Nofile, Rlimit { current: Some(next + left), ..before }).unwrap();
+        let error = listener.accept(Deadline::now()).err().unwrap();
+        assert!(matches!(error, Error::Exhausted { .. }), "{left}: {error}");
+        setrlimit(Resource::Nofile, before).unwrap();
+        let cut = caller.read(&mut [0]).unwrap_err();
+        assert_eq!(cut.kind(), std::io::ErrorKind::WouldBlock, "{left}: {cut}");
+        assert_serves(&mut *listener);
+    }
 }
 
 /// The address for the child of the next test.
