@@ -1,6 +1,6 @@
 //! The connector's side, up to the answer to its hello.
 
-use super::connection::{End, Socket, is_ready};
+use super::connection::{End, Socket, failure, is_ready};
 use super::option;
 use super::pump::Tunnel;
 use crate::address::Address;
@@ -23,6 +23,9 @@ use std::time::Duration;
 
 /// How often a listener is asked whose queue is full: the kernel gives no sign when it is not.
 const AGAIN: Duration = Duration::from_millis(1);
+
+/// What is waited for.
+const ANSWER: &str = "an answer to its hello";
 
 /// The flags of every socket here.
 pub const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
@@ -106,40 +109,15 @@ pub fn unix(to: &Address, path: &Path, hello: &Hello, deadline: Deadline) -> Res
 /// Says hello and waits for the answer, of which it reads no byte too many.
 pub fn greet(mut line: Line, to: &Address, hello: &Hello, deadline: Deadline) -> Result<End> {
     let name = to.to_string();
-    let dead = |line: &Line, errno: Errno| match line.end(&name) {
-        Ok(()) => Error::Dead { peer: name.clone(), evidence: errno.to_string() },
-        Err(cut) => cut,
-    };
-    let said = hello::write(hello);
-    // A new socket has room for a whole hello. Who has sent us away already has said why.
-    match send(&line.socket, &said, SendFlags::NOSIGNAL) {
-        Ok(size) => assert_eq!(size, said.len(), "a new socket took part of a hello"),
-        Err(Errno::PIPE | Errno::CONNRESET) => {}
-        Err(errno) => return Err(dead(&line, errno)),
-    }
-    let mut answer = [0; hello::ANSWER_MAX];
-    let (mut size, mut there) = (ANSWER_HEAD, 0);
-    while there < size {
-        match recv(&line.socket, &mut answer[there..size], RecvFlags::empty()) {
-            Ok((0, _)) => {
-                line.end(&name)?;
-                let evidence = "it ended the connection before it answered".to_owned();
-                return Err(Error::Dead { peer: name, evidence });
-            }
-            Ok((count, _)) => there += count,
-            Err(Errno::AGAIN) => {
-                let what = "an answer to its hello";
-                wait(line.socket.as_fd(), PollFlags::IN, (to, hello), what, deadline)?;
-            }
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(dead(&line, errno)),
+    say(&line, &name, (to, hello), deadline)?;
+    hear(&line, &name, (to, hello), deadline).map_err(|error| match error {
+        // A listener takes who stopped for long before it read the answer for too slow: that is
+        // said of this end then, and not of the listener.
+        Error::Refused { .. } | Error::Dead { .. } if deadline.left().is_none() => {
+            late((to, hello), ANSWER, deadline)
         }
-        // What is wrong at the beginning is known before the rest is there.
-        hello::read_answer(&answer[..there]).map_err(|refusal| refusal.error(&name))?;
-        if let Some(head) = answer[..there].first_chunk() {
-            size = hello::answer_size(head);
-        }
-    }
+        error => error,
+    })?;
     line.enter(hello.lane)?;
     let peer = line.peer(name);
     if line.tunnel.is_some() && peer.member.is_none() {
@@ -147,6 +125,51 @@ pub fn greet(mut line: Line, to: &Address, hello: &Hello, deadline: Deadline) ->
         return Err(Error::Untrusted { peer: peer.name, why });
     }
     Ok(End { socket: Socket::new(line, peer, hello.name.clone()), hello: hello.clone() })
+}
+
+fn say(line: &Line, name: &str, ends: (&Address, &Hello), deadline: Deadline) -> Result<()> {
+    let said = hello::write(ends.1);
+    loop {
+        // A new socket has room for a whole hello. Who has sent us away already has said why.
+        match send(&line.socket, &said, SendFlags::NOSIGNAL) {
+            Ok(size) => assert_eq!(size, said.len(), "a new socket took part of a hello"),
+            Err(Errno::PIPE | Errno::CONNRESET) => {}
+            // Not by what is in it: the machine has no memory for more.
+            Err(Errno::AGAIN) => {
+                wait(line.socket.as_fd(), PollFlags::OUT, ends, "room for a hello", deadline)?;
+                continue;
+            }
+            Err(Errno::INTR) => continue,
+            Err(errno) => return Err(failure(line, name, "saying hello to", errno)),
+        }
+        return Ok(());
+    }
+}
+
+fn hear(line: &Line, name: &str, ends: (&Address, &Hello), deadline: Deadline) -> Result<()> {
+    let mut answer = [0; hello::ANSWER_MAX];
+    let (mut size, mut there) = (ANSWER_HEAD, 0);
+    while there < size {
+        match recv(&line.socket, &mut answer[there..size], RecvFlags::empty()) {
+            Ok((0, _)) => {
+                line.end(name)?;
+                let evidence = "it ended the connection before it answered".to_owned();
+                return Err(Error::Dead { peer: name.to_owned(), evidence });
+            }
+            Ok((count, _)) => there += count,
+            Err(Errno::AGAIN) => {
+                wait(line.socket.as_fd(), PollFlags::IN, ends, ANSWER, deadline)?;
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(failure(line, name, "hearing an answer from", errno)),
+        }
+        // What is wrong at the beginning is known before the rest is there.
+        hello::read_answer(&answer[..there]).map_err(|refusal| refusal.error(name))?;
+        if let Some(head) = answer[..there].first_chunk() {
+            size = hello::answer_size(head);
+        }
+    }
+    Ok(())
 }
 
 /// A connection on which no hello was said.

@@ -67,33 +67,38 @@ impl Socket {
         }
     }
 
-    /// What the kernel's refusal, or who protects its bytes, says about the connection.
     fn error(&self, doing: &str, errno: Errno) -> Error {
-        if errno != Errno::AGAIN
-            && let Err(cut) = self.line.end(&self.peer.name)
-        {
-            return cut;
-        }
-        match errno {
-            Errno::PIPE
-            | Errno::CONNRESET
-            | Errno::CONNABORTED
-            | Errno::TIMEDOUT
-            | Errno::HOSTUNREACH
-            | Errno::HOSTDOWN
-            | Errno::NETUNREACH
-            | Errno::NETDOWN
-            | Errno::NETRESET => {
-                let (peer, evidence) = (self.peer.name.clone(), errno.to_string());
-                Error::Dead { peer, evidence }
-            }
-            errno => Error::io(format!("{doing} {}", self.peer), errno),
-        }
+        failure(&self.line, &self.peer.name, doing, errno)
     }
 
     fn is_ready(&self, flags: PollFlags, most: Duration) -> Result<bool> {
         is_ready(self.line.socket.as_fd(), flags, most)
             .map_err(|errno| self.error("waiting for", errno))
+    }
+}
+
+/// What the kernel's refusal, or who protects its bytes, says about the connection to a peer. That
+/// something is lacking here says nothing of the peer.
+pub fn failure(line: &Line, peer: &str, doing: &str, errno: Errno) -> Error {
+    if errno != Errno::AGAIN
+        && let Err(cut) = line.end(peer)
+    {
+        return cut;
+    }
+    match errno {
+        Errno::PIPE
+        | Errno::CONNRESET
+        | Errno::CONNABORTED
+        | Errno::TIMEDOUT
+        | Errno::HOSTUNREACH
+        | Errno::HOSTDOWN
+        | Errno::NETUNREACH
+        | Errno::NETDOWN
+        | Errno::NETRESET => {
+            let (peer, evidence) = (peer.to_owned(), errno.to_string());
+            Error::Dead { peer, evidence }
+        }
+        errno => Error::io(format!("{doing} {peer}"), errno),
     }
 }
 

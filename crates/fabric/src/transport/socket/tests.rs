@@ -142,6 +142,26 @@ fn who_is_never_answered_is_told_at_its_deadline_for_whom_it_waited() {
     }
 }
 
+#[test]
+fn who_was_too_slow_itself_does_not_take_the_listener_for_one_that_refuses() {
+    let folder = Folder::new();
+    let listener = UnixListener::bind(folder.0.join("s")).unwrap();
+    let line = || connect::unix(&folder.address(), &folder.0.join("s"), &said(Lane::Bulk), soon());
+    for refuses in [true, false] {
+        let line = connect::Line::new(line().unwrap(), Protection::Local);
+        // It has come and was stopped: the listener has sent it away meanwhile.
+        let mut caller = listener.accept().unwrap().0;
+        if refuses {
+            let slow = hello::Refusal::Denied("it was too slow".to_owned());
+            caller.write_all(&slow.answer()).unwrap();
+        }
+        drop(caller);
+        let late = connect::greet(line, &folder.address(), &said(Lane::Bulk), Deadline::now());
+        let late = late.err().unwrap();
+        assert!(matches!(late, Error::Deadline { .. }), "{late}");
+    }
+}
+
 fn connected(transport: &dyn Transport, at: &Address, lane: Lane) -> [Box<dyn Stream>; 2] {
     let mut listener = transport.listen(at).unwrap();
     let address = listener.address().clone();
