@@ -97,6 +97,10 @@ impl<T: Stream + ?Sized> Stream for Box<T> {
         (**self).read(buffer, deadline)
     }
 
+    fn is_delivered(&self) -> bool {
+        (**self).is_delivered()
+    }
+
     fn finish(&mut self) -> Result<()> {
         (**self).finish()
     }

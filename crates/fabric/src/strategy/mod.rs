@@ -246,6 +246,12 @@ pub trait Stream: Wait {
         }
     }
 
+    /// Whether the other end's kernel has all that was written, as far as can be known: then it
+    /// arrives whatever becomes of this end.
+    fn is_delivered(&self) -> bool {
+        true
+    }
+
     /// Sends no more: the peer reads to the end.
     ///
     /// # Errors

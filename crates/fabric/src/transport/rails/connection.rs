@@ -9,7 +9,6 @@ use super::Watcher;
 use super::rail::Rail;
 use super::receive::Receiver;
 use super::send::Sender;
-use super::sys;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::protocol::Time;
@@ -416,8 +415,7 @@ impl Drop for Joined {
         loop {
             self.take_in();
             self.give_out(true);
-            let is_empty =
-                |rail: &Rail| rail.is_deaf() || rail.stream.descriptor().is_none_or(sys::is_empty);
+            let is_empty = |rail: &Rail| rail.is_deaf() || rail.stream.is_delivered();
             let has_left = self.is_out() && self.rails.iter().all(is_empty);
             if has_left || self.sender.is_received() || self.is_cut() {
                 return;

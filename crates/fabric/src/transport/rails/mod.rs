@@ -40,7 +40,6 @@ mod listener;
 mod rail;
 mod receive;
 mod send;
-mod sys;
 #[cfg(test)]
 mod tests;
 mod track;

@@ -1,6 +1,7 @@
 //! One end of a connection: a non-blocking socket.
 
 use super::connect::Line;
+use super::sys;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::emulated::{Active, Copied, Framed};
@@ -199,6 +200,13 @@ impl Stream for Socket {
                 Err(Error::WouldBlock) => self.wait(Ready::Receive, deadline)?,
                 done => return done,
             }
+        }
+    }
+
+    fn is_delivered(&self) -> bool {
+        match &self.line.tunnel {
+            Some(tunnel) => tunnel.is_delivered(),
+            None => sys::is_empty(self.line.socket.as_fd()),
         }
     }
 

@@ -21,11 +21,12 @@
 use super::option::SILENCE;
 use super::pump::Link;
 use super::session::{Cut, Session};
+use super::sys;
 use rustix::buffer::spare_capacity;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use std::io::IoSlice;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -125,6 +126,11 @@ impl Joint {
     /// Whether it waits for the peer to take what a dropped end had sent, and may still.
     pub fn lingers(&self) -> Option<bool> {
         self.waits_since.map(|since| since.elapsed() < SILENCE)
+    }
+
+    /// Whether the peer's kernel has all that was written at the local end.
+    pub fn is_delivered(&self) -> bool {
+        !self.near.readable && self.is_silent() && sys::is_empty(self.tcp.as_fd())
     }
 
     /// Whether the local end has to tell when it has room.
@@ -382,6 +388,31 @@ mod tests {
         let mut got = Vec::new();
         ours.read_to_end(&mut got).unwrap();
         (got, link.reason().map(|cut| format!("{cut:?}")))
+    }
+
+    #[test]
+    fn what_waits_in_tcp_or_before_it_is_not_delivered() {
+        let [session, _other] = open_pair();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let tcp = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        tcp.set_nonblocking(true).unwrap();
+        let mut peer = listener.accept().unwrap().0;
+        let (mut ours, local) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let mut chunk = vec![0; 4096];
+        let mut joint = Joint::new(tcp.into(), local.into(), session, Arc::default());
+        // The peer reads nothing: at last TCP's buffers are full, and so are those before it.
+        while ours.write(&[1; 4096]).is_ok() || joint.turn(&mut chunk) != Next::Wait {
+            joint.near.readable = true;
+        }
+        assert!(!joint.is_delivered());
+        peer.set_nonblocking(true).unwrap();
+        while !joint.is_delivered() {
+            let _ = peer.read(&mut [0; 65536]);
+            (joint.near.readable, joint.far.writable) = (true, true);
+            joint.turn(&mut chunk);
+        }
+        assert!(joint.near.writable, "nothing was said to this end");
     }
 
     #[test]

@@ -154,6 +154,11 @@ impl Tunnel {
         self.pump.order(Order::Release(self.number, tell));
     }
 
+    /// Whether the peer's kernel has all that was written, or the connection has ended.
+    pub fn is_delivered(&self) -> bool {
+        self.pump.ask(|tell| Order::Settle(self.number, tell)).unwrap_or(false)
+    }
+
     /// Why it has ended, if not in order.
     pub fn cut(&self) -> Option<&Cut> {
         self.link.reason()
@@ -176,8 +181,9 @@ enum Order {
     Adopt(u64, Box<Joint>),
     /// Gives a connection back, if it is still there.
     Release(u64, SyncSender<Option<Joint>>),
-    /// Has a connection's near end read as far as possible.
-    Settle(u64, SyncSender<()>),
+    /// Has a connection's near end read as far as possible, and tells whether the peer's kernel has
+    /// all of it.
+    Settle(u64, SyncSender<bool>),
 }
 
 /// A thread, and what it sleeps on.
@@ -403,7 +409,8 @@ impl Run {
                     }
                     let mut turns = 0..SETTLING;
                     while turns.next().is_some() && self.turn(number, chunk) == Next::Again {}
-                    let _ = tell.send(());
+                    let seat = self.joints.get(&number);
+                    let _ = tell.send(seat.is_none_or(|seat| seat.joint.is_delivered()));
                 }
             }
         }

@@ -1,9 +1,18 @@
-//! What only the kernel knows of a connection over TCP, and no safe wrapper asks.
+//! What only the kernel knows of a connection, and no safe wrapper asks.
 #![allow(unsafe_code)]
 
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
+
+/// Whether everything written to a socket has arrived at the other end's kernel (`SIOCOUTQ` of
+/// tcp(7), which is `TIOCOUTQ`); so, too, where the kernel does not say.
+pub fn is_empty(socket: BorrowedFd<'_>) -> bool {
+    let mut queued: libc::c_int = 0;
+    // SAFETY: the call writes one int, which outlives it.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut queued) };
+    result != 0 || queued == 0
+}
 
 /// Times that the same was sent, or asked, before silence says something.
 const REPEATS: u8 = 3;
