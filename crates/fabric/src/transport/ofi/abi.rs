@@ -35,6 +35,10 @@ pub const FI_MR_ENDPOINT: c_int = 1 << 9;
 
 pub const FI_ORDER_SAS: u64 = 1 << 8;
 pub const FI_EP_RDM: u32 = 3;
+pub const FI_SOCKADDR: u32 = 1;
+pub const FI_SOCKADDR_IN: u32 = 2;
+pub const FI_SOCKADDR_IN6: u32 = 3;
+pub const FI_SOCKADDR_IB: u32 = 4;
 pub const FI_PROGRESS_MANUAL: u32 = 2;
 pub const FI_THREAD_DOMAIN: u32 = 3;
 pub const FI_RM_ENABLED: u32 = 2;

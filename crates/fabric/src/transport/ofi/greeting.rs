@@ -194,9 +194,7 @@ impl Greeting {
     /// Opens an endpoint at this end of a meeting: that is the network that leads to the peer.
     fn open(&self, meeting: &Meeting) -> Result<Box<Endpoint>> {
         let host = meeting.host()?.to_string();
-        // Shared memory has no hosts.
-        let host = (self.provider != "shm").then_some(host.as_str());
-        let endpoint = Endpoint::open(&self.library, &self.provider, host, SLOTS);
+        let endpoint = Endpoint::open(&self.library, &self.provider, &host, SLOTS);
         endpoint.map(Box::new).map_err(|failure| failed("opening an endpoint", failure))
     }
 

@@ -20,6 +20,13 @@
 //! `OFI_GREETINGS_MAX` at once, because each keeps both ends busy. Of a crowd, the others wait at
 //! the meeting with their hello unread, and their time begins when it is read.
 //!
+//! An endpoint is opened at the IP address by which its end has come to the meeting, where the
+//! provider finds interfaces by such addresses (tcp, udp, verbs): several networks are told apart.
+//! Those whose endpoints have addresses of their own kind (cxi, efa, opx, shm) are asked for none,
+//! and the first interface that they name is taken; the environment's variables of the provider
+//! say which that is (`FI_CXI_DEVICE_NAME`). That much libfabric's documents say: such hardware was
+//! not at hand, and nothing but tcp and shm was ever tried.
+//!
 //! Providers for machines of one network protect nothing (`Protection::Plain`), and every process
 //! of one user may change what the shm provider shares; so use it between processes that trust
 //! each other, or better `shm!PATH`, which is our own.

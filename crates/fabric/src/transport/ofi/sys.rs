@@ -179,6 +179,21 @@ struct Own {
     library: Library,
 }
 
+impl Own {
+    /// Whether the provider finds its interfaces by IP addresses. Others (cxi, efa, opx) take a
+    /// node for a name of their own kind and find nothing, or another interface.
+    fn has_hosts(&self) -> bool {
+        // SAFETY: it is there, and nobody changes it.
+        has_hosts(unsafe { (*self.info).addr_format })
+    }
+}
+
+fn has_hosts(format: u32) -> bool {
+    use abi::{FI_SOCKADDR, FI_SOCKADDR_IB, FI_SOCKADDR_IN, FI_SOCKADDR_IN6};
+    // Verbs gives the third and finds a device by any IP address that it has.
+    matches!(format, FI_SOCKADDR | FI_SOCKADDR_IN | FI_SOCKADDR_IN6 | FI_SOCKADDR_IB)
+}
+
 impl Drop for Own {
     fn drop(&mut self) {
         if !self.info.is_null() {
@@ -303,21 +318,19 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Opens an endpoint with so many buffers.
-    pub fn open(
-        library: &Library,
-        provider: &str,
-        host: Option<&str>,
-        slots: usize,
-    ) -> Outcome<Endpoint> {
+    /// Opens an endpoint with so many buffers, at this numeric address of this machine where the
+    /// provider's endpoints have such addresses.
+    pub fn open(library: &Library, provider: &str, host: &str, slots: usize) -> Outcome<Endpoint> {
         let text = |text: &str| CString::new(text).map_err(|_| library.failure("read a name", 22));
-        let (provider, host) = (text(provider)?, host.map(text).transpose()?);
-        let with_rma = library.info(&provider, host.as_deref(), slots, true);
-        let rma = with_rma.is_ok();
-        let own = match with_rma {
-            Ok(own) => own,
-            Err(_) => library.info(&provider, host.as_deref(), slots, false)?,
+        let (provider, host) = (text(provider)?, text(host)?);
+        let find = |host: Option<&CStr>| match library.info(&provider, host, slots, true) {
+            Ok(own) => Ok((own, true)),
+            Err(_) => library.info(&provider, host, slots, false).map(|own| (own, false)),
         };
+        let (mut own, mut rma) = find(None)?;
+        if own.has_hosts() {
+            (own, rma) = find(Some(&host))?;
+        }
         let mut objects = Objects {
             own,
             fabric: null_mut(),
@@ -697,5 +710,18 @@ impl Drop for Actions {
             // SAFETY: this action was this signal's a moment ago.
             unsafe { libc::sigaction(*signal, action, null_mut()) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_providers_of_ip_addresses_are_asked_for_one() {
+        let is_ip = |format| has_hosts(format);
+        assert!([abi::FI_SOCKADDR, 2, 3, 4].into_iter().all(is_ip), "tcp, udp, verbs");
+        // FI_ADDR_STR, FI_ADDR_EFA, FI_ADDR_PSMX3, FI_ADDR_OPX, FI_ADDR_CXI, and no word of it.
+        assert!(![9, 12, 13, 14, 15, 0].into_iter().any(is_ip));
     }
 }

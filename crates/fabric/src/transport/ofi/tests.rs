@@ -470,8 +470,9 @@ fn structures_lie_as_the_headers_of_libfabric_say() {
         RmaIov "fi_rma_iov": addr "addr", len "len", key "key";
         MsgRma "fi_msg_rma": msg_iov "msg_iov", desc "desc", iov_count "iov_count", addr "addr",
             rma_iov "rma_iov", rma_iov_count "rma_iov_count", context "context", data "data";
-        Info "fi_info": caps "caps", mode "mode", tx_attr "tx_attr", rx_attr "rx_attr",
-            ep_attr "ep_attr", domain_attr "domain_attr", fabric_attr "fabric_attr", nic "nic";
+        Info "fi_info": caps "caps", mode "mode", addr_format "addr_format",
+            tx_attr "tx_attr", rx_attr "rx_attr", ep_attr "ep_attr", domain_attr "domain_attr",
+            fabric_attr "fabric_attr", nic "nic";
         TxAttr "fi_tx_attr": caps "caps", msg_order "msg_order", size "size";
         RxAttr "fi_rx_attr": caps "caps", msg_order "msg_order", size "size";
         EpAttr "fi_ep_attr": kind "type", max_msg_size "max_msg_size";
