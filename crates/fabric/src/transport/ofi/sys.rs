@@ -20,7 +20,7 @@ use std::ffi::{CStr, CString, OsStr, c_int, c_void};
 use std::os::fd::{BorrowedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr::{self, null_mut};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Bytes of a buffer.
 pub const SLOT: usize = 32 * 1024;
@@ -271,7 +271,7 @@ impl Drop for Objects {
 /// All endpoints of this process, by their names.
 static HERE: Mutex<Option<HashMap<Vec<u8>, Weak<Objects>>>> = Mutex::new(None);
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -691,22 +691,29 @@ impl Objects {
 
 /// The process's actions for [`SIGNALS`], put back when this is dropped: the shm provider installs
 /// its own, for segments whose names we take away ourselves.
-struct Actions([libc::sigaction; SIGNALS.len()]);
+struct Actions {
+    saved: [libc::sigaction; SIGNALS.len()],
+    /// Another thread meanwhile would save the provider's, and put those back.
+    _alone: MutexGuard<'static, ()>,
+}
 
 impl Actions {
     fn save() -> Actions {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let _alone = lock(&ALONE);
         // SAFETY: all zero is an action, and the call only writes it.
-        Actions(SIGNALS.map(|signal| unsafe {
+        let saved = SIGNALS.map(|signal| unsafe {
             let mut action = std::mem::zeroed();
             libc::sigaction(signal, ptr::null(), &mut action);
             action
-        }))
+        });
+        Actions { saved, _alone }
     }
 }
 
 impl Drop for Actions {
     fn drop(&mut self) {
-        for (signal, action) in SIGNALS.iter().zip(&self.0) {
+        for (signal, action) in SIGNALS.iter().zip(&self.saved) {
             // SAFETY: this action was this signal's a moment ago.
             unsafe { libc::sigaction(*signal, action, null_mut()) };
         }
