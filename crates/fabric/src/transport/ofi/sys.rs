@@ -211,7 +211,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// So many of them, all zero, and no memory before it is used.
+    /// So many of them, all zero.
     fn many(count: usize) -> Box<[Slot]> {
         let layout = Layout::array::<Slot>(count).expect("some buffers");
         assert!(layout.size() > 0, "no buffers");
