@@ -1,10 +1,12 @@
 //! The TCP connection at which two ends meet, next to libfabric's own way: there they say hello,
 //! offer each other their endpoints' addresses, and say farewell. It is evidence of life: the
-//! kernel closes it when a process ends, however that happens.
+//! kernel closes it when a process ends, however that happens, and asks the other machine's while
+//! nothing is said, so that a machine that has stopped is known in 5 s.
 
 use super::sys::NAME_MAX;
 use crate::error::{Error, Result};
 use crate::transport::hello::{ANSWER_MAX, HELLO_MAX};
+use crate::transport::socket::keep_alive;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -89,6 +91,7 @@ impl Meeting {
     pub fn new(stream: TcpStream) -> std::io::Result<Meeting> {
         stream.set_nonblocking(true)?;
         stream.set_nodelay(true)?;
+        keep_alive(stream.as_fd())?;
         Ok(Meeting { stream, inbox: Vec::with_capacity(INBOX_MAX), is_closed: false })
     }
 
@@ -129,10 +132,12 @@ impl Meeting {
         self.inbox.drain(..count);
     }
 
-    /// This end's address, as a number without a port.
+    /// This end's address, as a number without a port. A listener for both families sees those of
+    /// IPv4 within IPv6, and no endpoint of one family reaches one of the other.
     pub fn host(&self) -> Result<std::net::IpAddr> {
         let address = self.stream.local_addr();
-        Ok(address.map_err(|error| Error::io("asking for an address", error))?.ip())
+        let address = address.map_err(|error| Error::io("asking for an address", error))?;
+        Ok(address.ip().to_canonical())
     }
 
     /// Whether both ends are on this machine.

@@ -51,15 +51,20 @@ pub fn is_loopback(socket: BorrowedFd<'_>) -> bool {
     ends(socket).is_ok_and(|[_, there]| there.is_loopback())
 }
 
+/// Has the other end's machine asked whether it is there, while a connection over TCP is silent.
+pub fn keep_alive(socket: BorrowedFd<'_>) -> io::Result<()> {
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, IDLE)?;
+    sockopt::set_tcp_keepintvl(socket, PROBE)?;
+    sockopt::set_tcp_keepcnt(socket, PROBES)
+}
+
 /// Of a connection over TCP.
 pub fn tcp(socket: BorrowedFd<'_>, of: Lane) -> io::Result<()> {
     let [here, there] = ends(socket)?;
     // A message is sent when it is whole; nothing is to wait for more.
     sockopt::set_tcp_nodelay(socket, true)?;
-    sockopt::set_socket_keepalive(socket, true)?;
-    sockopt::set_tcp_keepidle(socket, IDLE)?;
-    sockopt::set_tcp_keepintvl(socket, PROBE)?;
-    sockopt::set_tcp_keepcnt(socket, PROBES)?;
+    keep_alive(socket)?;
     if here == there {
         // Within a machine there is no bottleneck to find out about: BBR, where it is the default,
         // paces packets and wakes the sender by timers. Reno is in every kernel and allowed to all.
