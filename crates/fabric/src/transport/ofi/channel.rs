@@ -7,6 +7,9 @@
 //! but credits goes by itself. Such pieces need no credit: of each end at most two are under way,
 //! since the third answers pieces for which the first has arrived. [`SPARE`] buffers are for them.
 //!
+//! A piece says where it comes among its sender's. One that is missing was lost with a connection
+//! that the provider has made anew without a word, and ends this one.
+//!
 //! The end. Who drops its end first waits until what it sent has left, says farewell at the meeting
 //! (`meeting.rs`), with the number of pieces that it sent, and closes. The other one receives up to
 //! that number and then finds the connection closed. A meeting that ends without a farewell, or
@@ -42,7 +45,7 @@ const COPYING: Range<usize> = SENDING.end..SENDING.end + WINDOW;
 /// All buffers of an endpoint.
 pub const SLOTS: usize = COPYING.end;
 
-/// Bytes of a header: kind, zero, credits, number.
+/// Bytes of a header: kind, order, credits, number.
 pub const HEADER: usize = 1 + 1 + 2 + 4;
 
 /// Bytes of the user's in a piece.
@@ -77,6 +80,9 @@ pub enum Kind {
 pub struct Header {
     /// What it is.
     pub kind: Kind,
+    /// How many pieces its sender has sent before it, as far as a byte says: more than are under
+    /// way, so a missing one shows.
+    pub order: u8,
     /// Pieces of the receiver of this one for which there is room again.
     pub credits: u16,
     /// What the kind says.
@@ -87,25 +93,25 @@ impl Header {
     /// The header's bytes.
     pub fn write(&self) -> [u8; HEADER] {
         let ([low, high], [a, b, c, d]) = (self.credits.to_le_bytes(), self.number.to_le_bytes());
-        [self.kind as u8, 0, low, high, a, b, c, d]
+        [self.kind as u8, self.order, low, high, a, b, c, d]
     }
 
     /// Reads a piece: its header, and what is behind it.
     pub fn read(piece: &[u8]) -> std::result::Result<(Header, &[u8]), String> {
-        let Some(([kind, zero, low, high, number @ ..], rest)) =
+        let Some((&[kind, order, low, high, ref number @ ..], rest)) =
             piece.split_first_chunk::<HEADER>()
         else {
             return Err(format!("a piece of {} bytes", piece.len()));
         };
-        let kind = match (kind, zero) {
-            (0, 0) => Kind::Credit,
-            (1, 0) => Kind::First,
-            (2, 0) => Kind::More,
-            (3, 0) => Kind::Region,
-            other => return Err(format!("a piece that begins with {other:?}")),
+        let kind = match kind {
+            0 => Kind::Credit,
+            1 => Kind::First,
+            2 => Kind::More,
+            3 => Kind::Region,
+            other => return Err(format!("a piece of kind {other}")),
         };
-        let credits = u16::from_le_bytes([*low, *high]);
-        Ok((Header { kind, credits, number: u32::from_le_bytes(*number) }, rest))
+        let credits = u16::from_le_bytes([low, high]);
+        Ok((Header { kind, order, credits, number: u32::from_le_bytes(*number) }, rest))
     }
 }
 
@@ -299,10 +305,10 @@ impl Channel {
             Done::Received(slot, size) => {
                 self.posted.fill(slot, size);
                 while let Some((slot, size)) = self.posted.next() {
-                    self.received += 1;
                     if let Err(what) = self.read_piece(slot, size) {
-                        self.end = Some(End::Malformed(what));
+                        self.end.get_or_insert(End::Malformed(what));
                     }
+                    self.received += 1;
                 }
             }
             Done::Sent => {}
@@ -315,6 +321,13 @@ impl Channel {
     fn read_piece(&mut self, slot: usize, size: usize) -> std::result::Result<(), String> {
         let piece = self.endpoint.buffer(slot).get(..size).ok_or("a piece that is too long")?;
         let (header, _) = Header::read(piece)?;
+        if header.order != self.received as u8 {
+            // A provider that connects anew by itself (tcp, rxm) does not tell of what was under
+            // way; and nothing that comes behind it is to be taken for it.
+            let evidence = format!("piece {} has not come, but a later one", self.received);
+            self.end.get_or_insert(End::Dead(evidence));
+            return Ok(());
+        }
         self.credits += usize::from(header.credits);
         if self.credits > WINDOW {
             return Err(format!("{} credits that it does not owe", header.credits));
@@ -432,7 +445,9 @@ impl Channel {
         };
         let owed = u16::try_from(self.owed).expect("a window");
         let (header, body) = self.endpoint.buffer(slot).split_at_mut(HEADER);
-        header.copy_from_slice(&Header { kind, credits: owed, number }.write());
+        // Nothing waits before it.
+        let order = self.sent as u8;
+        header.copy_from_slice(&Header { kind, order, credits: owed, number }.write());
         self.unsent = Some((slot, HEADER + fill(body)));
         self.owed = 0;
         self.credits -= usize::from(!is_free);

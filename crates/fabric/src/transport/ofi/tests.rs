@@ -513,7 +513,7 @@ fn the_documents_samples_are_what_is_said() {
     assert_eq!(Offer::read(&sample("offer")), Ok(Some((offer, sample("offer").len()))));
     assert_eq!(farewell(258).to_vec(), sample("farewell"));
     assert_eq!(read_farewell(&sample("farewell")), Ok(Some(258)));
-    let header = Header { kind: Kind::First, credits: 8, number: 5 };
+    let header = Header { kind: Kind::First, order: 3, credits: 8, number: 5 };
     let mut piece = header.write().to_vec();
     piece.extend(b"hello");
     assert_eq!(piece, sample("piece"));
