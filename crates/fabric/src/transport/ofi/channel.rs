@@ -13,8 +13,8 @@
 //! The end. Who drops its end first waits until what it sent has left, says farewell at the meeting
 //! (`meeting.rs`), with the number of pieces that it sent, and closes. The other one receives up to
 //! that number and then finds the connection closed. A meeting that ends without a farewell, or
-//! pieces that do not come within [`OFI_LINGER`] after it, mean that the peer is dead. Either may
-//! die at any time: nothing is waited for without a deadline.
+//! pieces of which none comes for [`OFI_LINGER`] after it while this end looks, mean that the peer
+//! is dead. Either may die at any time: nothing is waited for without a deadline.
 
 use super::meeting::{self, Meeting};
 use super::sys::{Done, Endpoint, SLOT};
@@ -57,6 +57,9 @@ const SPIN: Duration = Duration::from_micros(30);
 /// How long a wait sleeps at most where the provider cannot wake it: looking takes about 20 us, so
 /// an idle end uses half a percent of a core.
 const NAP_MAX: Duration = Duration::from_millis(4);
+
+/// How much of the time between two looks counts as silence.
+const MOMENT_MAX: Duration = Duration::from_millis(50);
 
 /// Looks in vain after which the meeting is looked at: it costs a system call.
 const LOOKS: u32 = 64;
@@ -151,6 +154,28 @@ impl Posted {
     }
 }
 
+/// How long nothing has come.
+struct Silence {
+    received: u64,
+    looked: Instant,
+    lasts: Duration,
+}
+
+impl Silence {
+    fn new() -> Silence {
+        Silence { received: 0, looked: Instant::now(), lasts: Duration::ZERO }
+    }
+
+    /// Looks, when so much has come. Of the time in which nobody has looked only a moment counts:
+    /// what a provider has not been asked for has not come, however long it has been there.
+    fn look(&mut self, received: u64) -> Duration {
+        let since = self.looked.elapsed().min(MOMENT_MAX);
+        self.lasts = if received == self.received { self.lasts + since } else { Duration::ZERO };
+        (self.received, self.looked) = (received, Instant::now());
+        self.lasts
+    }
+}
+
 /// How it ended.
 #[derive(Clone, Debug)]
 enum End {
@@ -178,8 +203,10 @@ pub struct Channel {
     owed: usize,
     sent: u64,
     received: u64,
-    farewell: Option<(u64, Instant)>,
-    failure: Option<(String, Instant)>,
+    farewell: Option<u64>,
+    failure: Option<String>,
+    /// How long nothing has come since either of those, as far as this end has looked.
+    silence: Silence,
     end: Option<End>,
     /// Something of what was taken to be sent never leaves.
     is_cut: bool,
@@ -214,6 +241,7 @@ impl Channel {
             received: 0,
             farewell: None,
             failure: None,
+            silence: Silence::new(),
             end: None,
             is_cut: false,
             looks: 0,
@@ -344,7 +372,10 @@ impl Channel {
 
     /// Something of libfabric failed: the meeting tells whether the peer has gone.
     fn fail(&mut self, what: String) {
-        self.failure.get_or_insert_with(|| (what, Instant::now()));
+        if self.failure.is_none() {
+            self.silence = Silence::new();
+            self.failure = Some(what);
+        }
     }
 
     /// Looks at the meeting: whether the peer has said farewell, or is gone.
@@ -353,15 +384,20 @@ impl Channel {
         let is_closed = self.meeting.listen();
         if self.farewell.is_none() {
             match meeting::read_farewell(self.meeting.heard()) {
-                Ok(count) => self.farewell = count.map(|count| (count, Instant::now())),
+                Ok(Some(count)) => {
+                    self.silence = Silence::new();
+                    self.farewell = Some(count);
+                }
+                Ok(None) => {}
                 Err(what) => self.end = Some(End::Malformed(what)),
             }
         }
+        let is_late = self.silence.look(self.received) > OFI_LINGER;
         let failure = self.failure.as_ref();
         self.end = match (&self.end, self.farewell, is_closed) {
             (Some(end), ..) => Some(end.clone()),
-            (None, Some((count, _)), _) if self.received >= count => Some(End::Closed),
-            (None, Some((count, at)), _) if at.elapsed() > OFI_LINGER => {
+            (None, Some(count), _) if self.received >= count => Some(End::Closed),
+            (None, Some(count), _) if is_late => {
                 let missing = count - self.received;
                 Some(End::Dead(format!("{missing} of its last messages have not come")))
             }
@@ -369,9 +405,7 @@ impl Channel {
             (None, None, true) => {
                 Some(End::Dead("its connection has ended without a farewell".to_owned()))
             }
-            (None, None, false) => failure
-                .filter(|(_, at)| at.elapsed() > OFI_LINGER)
-                .map(|(what, _)| End::Dead(what.clone())),
+            (None, None, false) => failure.filter(|_| is_late).map(|what| End::Dead(what.clone())),
         };
     }
 
@@ -570,6 +604,17 @@ impl Drop for Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_in_which_nobody_looks_is_no_silence() {
+        let mut silence = Silence::new();
+        silence.look(1);
+        silence.looked -= Duration::from_secs(3600);
+        assert!(silence.look(1) <= MOMENT_MAX);
+        silence.looked -= Duration::from_secs(3600);
+        assert!(silence.look(1) > MOMENT_MAX, "but each look counts");
+        assert_eq!(silence.look(2), Duration::ZERO, "something has come");
+    }
 
     #[test]
     fn messages_are_taken_in_the_order_in_which_their_buffers_were_posted() {

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::strategy::{Datagram, Ready, Wait};
 use crate::transport::Peer;
 use muster_base::limits::{OFI_LINGER, OFI_MESSAGE_MAX};
+use std::io::IoSlice;
 use std::ops::Range;
 
 /// Messages to and from one peer.
@@ -162,6 +163,28 @@ impl Datagram for Messages {
     fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
         self.progress()?;
         while !self.piece(take)? {}
+        Ok(())
+    }
+
+    fn send(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {
+        loop {
+            match self.try_send(parts) {
+                Err(Error::WouldBlock) => self.wait(Ready::Send, deadline)?,
+                done => break done?,
+            }
+        }
+        // Who sends and then does something else, or ends, does not move the rest on.
+        let mut patience = self.channel.patience(deadline, "room for a message");
+        while !self.rest.is_empty() {
+            if self.channel.has_ended() {
+                return Err(self.nothing());
+            }
+            match self.channel.pause(&mut patience) {
+                Err(Error::Deadline { .. }) => break,
+                paused => paused?,
+            }
+            self.progress()?;
+        }
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Against real libraries: the one that `cargo xtask setup` builds, and others that are no good.
 
-use super::channel::{Header, Kind, PIECE};
+use super::channel::{Header, Kind, PIECE, WINDOW};
 use super::meeting::{Offer, farewell, read_farewell};
 use super::remote::Word;
 use super::sys::Place;
@@ -8,7 +8,7 @@ use super::*;
 use crate::region::{Region, Rights};
 use crate::strategy::{Completion, Handler, Handlers, Key, Ready};
 use crate::transport::Lane;
-use muster_base::limits::OFI_MESSAGE_MAX;
+use muster_base::limits::{OFI_LINGER, OFI_MESSAGE_MAX};
 use std::io::{IoSlice, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -179,6 +179,38 @@ fn who_closes_is_heard_to_the_end() {
         assert!(matches!(end, Err(Error::Closed { .. })), "{end:?}");
         assert!(matches!(receiver.try_send(&[]), Err(Error::Closed { .. })));
     }
+}
+
+#[test]
+fn what_was_sent_arrives_though_the_sender_ends_and_the_receiver_is_busy() {
+    for provider in PROVIDERS {
+        let (first, second) = pair(provider);
+        let mut sender = first.datagram().expect("buffers");
+        let mut receiver = second.datagram().expect("buffers");
+        let size = 3 * WINDOW * PIECE / 2;
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                sender.send(&[IoSlice::new(&message(size))], soon()).expect("sent");
+            });
+            // For longer than who ends would wait.
+            thread::sleep(OFI_LINGER * 3 / 2);
+            assert!(take(&mut *receiver) == message(size), "over {provider}");
+        });
+    }
+}
+
+#[test]
+fn a_listener_for_both_families_is_reached_over_the_older_one() {
+    let ofi = ofi();
+    let at = Address::Ofi("tcp".to_owned(), "::".to_owned(), 0);
+    // Not every machine has IPv6.
+    let Ok(mut listener) = ofi.listen(&at) else { return };
+    let Address::Ofi(_, _, port) = *listener.address() else { panic!("another kind") };
+    let to = Address::Ofi("tcp".to_owned(), "127.0.0.1".to_owned(), port);
+    thread::scope(|scope| {
+        scope.spawn(|| ofi.connect(&to, &hello(), soon()).expect("connected"));
+        listener.accept(soon()).expect("accepted");
+    });
 }
 
 #[test]
