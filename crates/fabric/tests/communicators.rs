@@ -246,6 +246,40 @@ fn owners_of_a_segment_read_what_the_others_wrote_over_every_transport() {
     }
 }
 
+#[test]
+fn an_owner_that_waits_for_another_sends_its_answers_as_soon_as_there_is_room() {
+    const SIZE: u64 = 1 << 20;
+    let (mut reader, mut slow) =
+        (Place::new(Box::new(Unix), "answers-reader"), Place::new(Box::new(Unix), "answers-slow"));
+    let ((a, b), (c, d)) = (reader.pair(), slow.pair());
+    let own = Region::new(SIZE as usize, Rights::ALL);
+    thread::scope(|scope| {
+        let copy = |end| Network::<Full>::over(end).remote_copy().unwrap();
+        let (mut to_reader, to_slow, mut by_slow) = (copy(a), copy(c), copy(d));
+        let key = to_reader.expose(&own).unwrap();
+        let theirs = by_slow.expose(&own).unwrap();
+        // The slow one does nothing before the other has read everything.
+        let reading = scope.spawn(move || {
+            let pieces = vec![Piece::There(copy(b), key)];
+            let mut segment: bound::Segment = <Network>::segment(SIZE, pieces).unwrap();
+            let get = segment.get(0, SIZE as usize, soon()).unwrap();
+            // The owner has sent what there is room for, and sleeps.
+            thread::sleep(Duration::from_millis(200));
+            let read = segment.wait(get, soon()).map(drop);
+            while by_slow.try_progress().is_ok() {
+                thread::yield_now();
+            }
+            read.unwrap();
+        });
+        // The reader's operations are carried out here, while this waits.
+        let pieces = vec![Piece::There(to_reader, key), Piece::There(to_slow, theirs)];
+        let mut segment: bound::Segment = <Network>::segment(SIZE, pieces).unwrap();
+        segment.read(SIZE, &mut [0; 8], soon()).unwrap();
+        drop(segment);
+        reading.join().unwrap();
+    });
+}
+
 /// Says how long its arguments are.
 struct Length;
 

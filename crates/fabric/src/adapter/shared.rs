@@ -158,6 +158,10 @@ impl<T: ActiveMessage> ActiveMessage for Shared<T> {
     fn try_progress(&mut self, handlers: &mut dyn Handlers) -> Result<usize> {
         self.alone().try_progress(handlers)
     }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        self.alone().try_flush()
+    }
 }
 
 /// A completion goes to whoever looks first: holders have to agree about tokens.
@@ -180,6 +184,10 @@ impl<T: RemoteCopy> RemoteCopy for Shared<T> {
 
     fn try_progress(&mut self) -> Result<Option<Completion>> {
         self.alone().try_progress()
+    }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        self.alone().try_flush()
     }
 }
 

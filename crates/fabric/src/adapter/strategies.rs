@@ -150,6 +150,11 @@ impl<T: Stream, A: Aspect> Stream for Adapted<T, A> {
     }
 
     #[inline]
+    fn is_delivered(&self) -> bool {
+        self.inner.is_delivered()
+    }
+
+    #[inline]
     fn finish(&mut self) -> Result<()> {
         let operation = Operation { kind: Kind::Finish, bytes: 0 };
         self.enclose(operation, |inner| inner.finish(), |()| 0)
@@ -201,6 +206,11 @@ impl<T: ActiveMessage, A: Aspect> ActiveMessage for Adapted<T, A> {
             other => other,
         }
     }
+
+    #[inline]
+    fn try_flush(&mut self) -> Result<bool> {
+        self.inner.try_flush()
+    }
 }
 
 impl<T: RemoteCopy, A: Aspect> RemoteCopy for Adapted<T, A> {
@@ -233,6 +243,11 @@ impl<T: RemoteCopy, A: Aspect> RemoteCopy for Adapted<T, A> {
         let operation = Operation { kind: Kind::Progress, bytes: 0 };
         let count = |completion: &Option<Completion>| usize::from(completion.is_some());
         self.enclose(operation, |inner| inner.try_progress(), count)
+    }
+
+    #[inline]
+    fn try_flush(&mut self) -> Result<bool> {
+        self.inner.try_flush()
     }
 }
 

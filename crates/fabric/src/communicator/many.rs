@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Looks without sleeping before the first sleep: about 50 us, as long as a sleep and its end cost.
 const LOOKS: u32 = 100;
-/// How long to sleep when some ends cannot wake us.
+/// How long to sleep when some ends cannot wake us, or have to get rid of something.
 const NAP: Duration = Duration::from_millis(1);
 /// Events taken at once; what is left stays for the next time.
 const EVENTS: usize = 64;
@@ -20,6 +20,8 @@ pub(super) struct Many {
     events: Box<[epoll::Event]>,
     /// Ends without a descriptor.
     silent: usize,
+    /// Some ends have something to send, and no descriptor tells when there is room.
+    is_pressed: bool,
     /// Looks since something was there.
     looks: u32,
 }
@@ -30,7 +32,7 @@ impl Many {
             .map_err(|error| Error::io("cannot wait for many connections", error))?;
         let none =
             epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-        Ok(Many { set, events: vec![none; EVENTS].into(), silent: 0, looks: 0 })
+        Ok(Many { set, events: vec![none; EVENTS].into(), silent: 0, is_pressed: false, looks: 0 })
     }
 
     pub(super) fn add(&mut self, number: u64, end: Option<BorrowedFd<'_>>) -> Result<()> {
@@ -61,6 +63,11 @@ impl Many {
         self.looks = 0;
     }
 
+    /// Whether something is to be sent as soon as there is room: the next wait does not last long.
+    pub(super) fn press(&mut self, is_pressed: bool) {
+        self.is_pressed = is_pressed;
+    }
+
     /// Names the ends where something has arrived. It does not wait.
     pub(super) fn look(&mut self, ready: impl FnMut(u64)) -> Result<()> {
         self.poll(Duration::ZERO, ready)
@@ -82,7 +89,8 @@ impl Many {
             std::thread::yield_now();
             return self.poll(Duration::ZERO, ready);
         }
-        self.poll(if self.silent > 0 { left.min(NAP) } else { left }, ready)
+        let is_brief = self.silent > 0 || self.is_pressed;
+        self.poll(if is_brief { left.min(NAP) } else { left }, ready)
     }
 
     fn poll(&mut self, time: Duration, mut ready: impl FnMut(u64)) -> Result<()> {

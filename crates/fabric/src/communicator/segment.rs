@@ -359,6 +359,11 @@ impl<R: RemoteCopy> Segment<R> {
             self.many.awake();
             return Ok(());
         }
+        // Peers wait for answers that had no room.
+        let is_pressed = self.owners.iter_mut().fold(false, |is_pressed, owner| {
+            is_pressed | (owner.lost.is_none() && owner.is_pressed())
+        });
+        self.many.press(is_pressed);
         let Segment { many, parts, owners, .. } = self;
         let late = |waited| {
             let slow = parts.iter().find(|part| part.owner.is_some() && part.operation == place);
@@ -443,6 +448,14 @@ impl<R: RemoteCopy> Segment<R> {
 }
 
 impl<R: RemoteCopy> Owner<R> {
+    /// Whether something has no room. How a connection ends is seen when it gets on.
+    fn is_pressed(&mut self) -> bool {
+        match &mut self.piece {
+            Piece::There(copy, _) => matches!(copy.try_flush(), Ok(false)),
+            Piece::Here(_) => false,
+        }
+    }
+
     fn malformed(&self, sent: usize, asked: usize) -> Error {
         let peer = match &self.piece {
             Piece::There(copy, _) => copy.peer().to_string(),

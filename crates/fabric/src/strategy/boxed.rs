@@ -126,6 +126,10 @@ impl<T: ActiveMessage + ?Sized> ActiveMessage for Box<T> {
     fn try_progress(&mut self, handlers: &mut dyn Handlers) -> Result<usize> {
         (**self).try_progress(handlers)
     }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        (**self).try_flush()
+    }
 }
 
 impl<T: RemoteCopy + ?Sized> RemoteCopy for Box<T> {
@@ -147,5 +151,9 @@ impl<T: RemoteCopy + ?Sized> RemoteCopy for Box<T> {
 
     fn try_progress(&mut self) -> Result<Option<Completion>> {
         (**self).try_progress()
+    }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        (**self).try_flush()
     }
 }

@@ -324,6 +324,14 @@ pub trait ActiveMessage: Wait {
     /// # Errors
     /// The connection's; [`Error::Malformed`] when a handler said so.
     fn try_progress(&mut self, handlers: &mut dyn Handlers) -> Result<usize>;
+
+    /// Moves on calls and answers that are still on their way out; true when all of them have left.
+    ///
+    /// # Errors
+    /// The connection's.
+    fn try_flush(&mut self) -> Result<bool> {
+        Ok(true)
+    }
 }
 
 /// A region's name at its owner, which a peer needs for access to it.
@@ -375,4 +383,13 @@ pub trait RemoteCopy: Wait {
     /// # Errors
     /// The connection's.
     fn try_progress(&mut self) -> Result<Option<Completion>>;
+
+    /// Moves on what is still on its way out; true when all of it has left. The peer may wait for
+    /// it, and no descriptor tells when there is room.
+    ///
+    /// # Errors
+    /// The connection's.
+    fn try_flush(&mut self) -> Result<bool> {
+        Ok(true)
+    }
 }

@@ -177,4 +177,8 @@ impl<D: Datagram> ActiveMessage for Active<D> {
             Err(error) => Err(error),
         }
     }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        Ok(self.answer()? && self.held.is_empty() && self.inner.try_flush()?)
+    }
 }

@@ -211,4 +211,8 @@ impl RemoteCopy for Copies {
         self.emulated -= usize::from(done.is_some());
         Ok(done)
     }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        self.inner.try_flush()
+    }
 }

@@ -366,4 +366,8 @@ impl<A: ActiveMessage> RemoteCopy for Copied<A> {
         self.turn()?;
         Ok(self.asked.completion())
     }
+
+    fn try_flush(&mut self) -> Result<bool> {
+        self.inner.try_flush()
+    }
 }
