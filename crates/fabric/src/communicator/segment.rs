@@ -4,7 +4,8 @@
 //! A segment of N pieces of equal size: byte `offset` is in piece `offset / size`, which its owner
 //! has exposed as a region. Any range is read and written by get and put, across pieces too; who
 //! holds a piece itself reaches it directly. Operations on one piece take effect in their order, on
-//! different pieces in any; [`Segment::fence`] waits until all earlier puts have taken effect.
+//! different pieces in any; [`Segment::fence`] waits until all earlier puts have taken effect, also
+//! those whose own wait, or start, was given up.
 //!
 //! An owner that is gone takes its piece along: operations on it fail, on others they go on. Who
 //! waits lets the peers' operations get on meanwhile, so owners may wait for one another.
@@ -44,6 +45,8 @@ pub struct Segment<R> {
     operations: Box<[Operation]>,
     parts: Box<[Part]>,
     free: Vec<usize>,
+    /// How the first put failed for which nobody waits any more, since the last fence.
+    unheard: Option<Error>,
     many: Many,
 }
 
@@ -79,6 +82,7 @@ struct Part {
     owner: Option<usize>,
     /// None when nobody waits for it any more.
     operation: Option<usize>,
+    is_put: bool,
     /// Where in the operation's bytes, and how many.
     at: usize,
     count: usize,
@@ -120,6 +124,7 @@ impl<R: RemoteCopy> Segment<R> {
             operations: (0..SEGMENT_OPERATIONS_MAX).map(|_| Operation::default()).collect(),
             parts: vec![Part::default(); SEGMENT_PARTS_MAX].into(),
             free: (0..SEGMENT_PARTS_MAX).rev().collect(),
+            unheard: None,
             many,
         })
     }
@@ -210,7 +215,10 @@ impl<R: RemoteCopy> Segment<R> {
         {
             self.turn(deadline, Some(place))?;
         }
-        let mut result = Ok(());
+        while self.parts.iter().any(Part::is_given_up_put) {
+            self.turn(deadline, None)?;
+        }
+        let mut result = self.unheard.take().map_or(Ok(()), Err);
         for put in self.operations.iter_mut().filter(|operation| operation.is_put()) {
             let failed = put.failed.take();
             put.end();
@@ -327,12 +335,14 @@ impl<R: RemoteCopy> Segment<R> {
             }
             Err(error @ (Error::WouldBlock | Error::TooLarge { .. })) => return Err(error),
             Err(error) => {
-                self.lose(index, &error);
+                if is_end(&error) {
+                    self.lose(index, &error);
+                }
                 return Err(error);
             }
         }
-        let (owner, operation) = (Some(index), Some(place));
-        *part = Part { visit: part.visit, owner, operation, at, count };
+        let (owner, operation, is_put) = (Some(index), Some(place), matches!(what, Move::Put(_)));
+        *part = Part { visit: part.visit, owner, operation, is_put, at, count };
         self.free.pop();
         self.operations[place].left += 1;
         Ok(count)
@@ -384,7 +394,14 @@ impl<R: RemoteCopy> Segment<R> {
             return; // It is not one of ours.
         }
         self.release(number);
-        let Some(place) = part.operation else { return };
+        let Some(place) = part.operation else {
+            if let Err(error) = completion.result
+                && part.is_put
+            {
+                self.unheard.get_or_insert(error);
+            }
+            return;
+        };
         let operation = &mut self.operations[place];
         operation.left -= 1;
         let failed = match completion.result {
@@ -415,11 +432,14 @@ impl<R: RemoteCopy> Segment<R> {
                 continue;
             }
             self.release(number);
+            let (peer, evidence) = (peer.clone(), evidence.clone());
+            let dead = Error::Dead { peer, evidence };
             if let Some(place) = part.operation {
                 let operation = &mut self.operations[place];
                 operation.left -= 1;
-                let (peer, evidence) = (peer.clone(), evidence.clone());
-                operation.failed.get_or_insert(Error::Dead { peer, evidence });
+                operation.failed.get_or_insert(dead);
+            } else if part.is_put {
+                self.unheard.get_or_insert(dead);
             }
         }
         self.owners[index].lost = Some(evidence);
@@ -447,6 +467,13 @@ impl<R: RemoteCopy> Segment<R> {
     }
 }
 
+/// Whether that ends a connection. What was refused on this side, or lacked something, has not
+/// reached the owner.
+fn is_end(error: &Error) -> bool {
+    use Error::{Closed, Dead, Io, Malformed};
+    matches!(error, Closed { .. } | Dead { .. } | Malformed { .. } | Io { .. })
+}
+
 impl<R: RemoteCopy> Owner<R> {
     /// Whether something has no room. How a connection ends is seen when it gets on.
     fn is_pressed(&mut self) -> bool {
@@ -462,6 +489,13 @@ impl<R: RemoteCopy> Owner<R> {
             Piece::Here(_) => unreachable!("what is here is not sent"),
         };
         Error::Malformed { peer, what: format!("{sent} bytes where {asked} were asked for") }
+    }
+}
+
+impl Part {
+    /// Whether it is of a put that nobody waits for by itself any more.
+    fn is_given_up_put(&self) -> bool {
+        self.owner.is_some() && self.operation.is_none() && self.is_put
     }
 }
 

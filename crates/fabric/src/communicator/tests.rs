@@ -5,6 +5,7 @@ use super::invocation::{ANSWER, CALL};
 use super::mailbox::ROUND;
 use super::segment::Piece;
 use super::{Invocation, Link, Mail, Mailbox, Object, Port, Segment, Sender};
+use crate::adapter::{Adapted, Capability, Guarded, Kind};
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -300,6 +301,44 @@ fn after_a_fence_all_earlier_puts_have_taken_effect() {
         segment.wait(first, soon()).map(drop)
     }));
     assert!(again.is_err(), "a fence settles the puts before it");
+}
+
+#[test]
+fn a_fence_waits_for_a_put_that_was_given_up_half_way() {
+    let (mine, mut owner) = pair("writer", "owner");
+    let region = Region::new(PIECE as usize, Rights::ALL);
+    let key = owner.expose(&region).unwrap();
+    let (closed, _other) = pair("writer", "another owner");
+    let guarded =
+        |end, may: &[Kind]| Adapted::new(end, (Guarded::new("the guard", Capability::of(may)),));
+    let open = guarded(mine, &[Kind::Put, Kind::Progress]);
+    let closed = guarded(closed, &[Kind::Progress]);
+    let pieces = vec![Piece::There(open, key), Piece::There(closed, key)];
+    let mut segment = Segment::new(PIECE, pieces).unwrap();
+    let error = segment.put(PIECE - 1, b"xy", soon()).unwrap_err();
+    assert!(matches!(error, Error::Refused { .. }), "{error}");
+    segment.fence(soon()).unwrap();
+    let mut seen = [0; 1];
+    region.read(PIECE - 1, &mut seen).unwrap();
+    assert_eq!(&seen, b"x", "the half that was under way");
+    // One of which nobody else is told.
+    owner.withdraw(key).unwrap();
+    segment.put(PIECE - 1, b"xy", soon()).unwrap_err();
+    assert!(matches!(segment.fence(soon()), Err(Error::Access { .. })));
+    segment.fence(soon()).expect("it was told of once");
+}
+
+#[test]
+fn an_operation_that_is_refused_here_loses_no_owner() {
+    let (mine, mut owner) = pair("reader", "owner");
+    let region = Region::new(PIECE as usize, Rights::ALL);
+    let key = owner.expose(&region).unwrap();
+    let guard = Guarded::new("the guard", Capability::of(&[Kind::Get, Kind::Progress]));
+    let pieces = vec![Piece::There(Adapted::new(mine, (guard,)), key)];
+    let mut segment = Segment::new(PIECE, pieces).unwrap();
+    let error = segment.write(0, b"x", soon()).unwrap_err();
+    assert!(matches!(error, Error::Refused { .. }), "{error}");
+    segment.read(0, &mut [0; 1], soon()).expect("that is allowed");
 }
 
 #[test]
