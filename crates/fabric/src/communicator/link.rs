@@ -52,6 +52,14 @@ impl<S: Stream> Link<S> {
         self.stream.write(bytes, deadline)
     }
 
+    /// Waits until all that [`Link::write_some`] took has left this end.
+    ///
+    /// # Errors
+    /// [`Error::Deadline`]; the connection's.
+    pub fn flush(&mut self, deadline: Deadline) -> Result<()> {
+        self.stream.flush(deadline)
+    }
+
     /// Receives at least a byte; 0 when the peer sends no more, or `buffer` has no room.
     ///
     /// # Errors
@@ -115,7 +123,7 @@ impl<S: Stream> io::Write for Within<'_, S> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        self.link.flush(Deadline::after(self.time)).map_err(plain)
     }
 }
 

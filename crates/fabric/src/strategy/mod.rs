@@ -213,6 +213,14 @@ pub trait Stream: Wait {
                 Err(error) => return Err(error),
             }
         }
+        self.flush(deadline)
+    }
+
+    /// Waits until all that was written has left.
+    ///
+    /// # Errors
+    /// As [`Stream::write`].
+    fn flush(&mut self, deadline: Deadline) -> Result<()> {
         while !self.try_flush()? {
             self.wait(Ready::Send, deadline)?;
             // Where there is room for more, that has not waited.

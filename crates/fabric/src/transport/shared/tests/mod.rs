@@ -115,6 +115,28 @@ fn an_offer_that_waits_for_room_ends_with_its_peer() {
 }
 
 #[test]
+fn what_a_link_has_flushed_is_received_whatever_its_writer_does_then() {
+    use std::io::Write;
+    let (here, there) = pair(PIPELINED);
+    let [here, mut there] = [here, there].map(|link| Box::new(link).stream().unwrap());
+    let (mut here, bytes) = (crate::communicator::Link::new(here), pattern(40_000, 5));
+    std::thread::scope(|scope| {
+        let mut plain = here.within(Duration::from_secs(20));
+        assert_eq!(plain.write(&bytes).unwrap(), bytes.len(), "there is room for less");
+        let reading = scope.spawn(|| {
+            let (mut got, mut buffer) = (Vec::new(), vec![0; 65_536]);
+            while got.len() < bytes.len() {
+                let size = there.read(&mut buffer, soon()).unwrap();
+                got.extend_from_slice(&buffer[..size]);
+            }
+            got
+        });
+        plain.flush().unwrap();
+        assert!(reading.join().unwrap() == bytes);
+    });
+}
+
+#[test]
 fn what_a_stream_says_has_left_is_received_after_its_writer_has_gone() {
     let (here, there) = pair(PIPELINED);
     let [mut here, mut there] = [here, there].map(|link| Box::new(link).stream().unwrap());
