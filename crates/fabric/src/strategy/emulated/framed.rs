@@ -12,7 +12,8 @@
 //! are gathered until there is no room, and leave together; a long body is held, not copied.
 //!
 //! Receiving: one read gets head and body, and often several messages; they are taken in place, or
-//! a long one with the buffer that it lies in. That buffer is used again once nobody holds it.
+//! a long one with the buffer that it lies in, unless that is much longer. That buffer is used
+//! again once nobody holds it.
 
 use super::{wait_for_room, with_head};
 use crate::deadline::Deadline;
@@ -46,6 +47,9 @@ const LONG: usize = 2 * BUFFER;
 /// The receive buffer grows by whole pages, so that little more than a message fits into it and
 /// little of the next one is read with it, and moved when its turn comes.
 const PAGE: usize = 4096;
+
+/// How many times a message's size a buffer may have that is kept with it.
+const MOST: usize = 2;
 
 /// Messages over a byte stream.
 #[derive(Debug)]
@@ -120,7 +124,9 @@ impl<S: Stream> Framed<S> {
         if self.unread.start + whole > self.arrived.len() || self.unread.end == self.arrived.len() {
             self.make_room(whole);
         }
-        match read(&mut self.inner, &mut self.arrived[self.unread.end..])? {
+        // Behind a long message nothing is read that would be moved when it is handed over.
+        let end = if whole < LONG { self.arrived.len() } else { self.unread.start + whole };
+        match read(&mut self.inner, &mut self.arrived[self.unread.end..end])? {
             0 => {
                 let where_it_was =
                     if self.unread.is_empty() { "without a goodbye" } else { "within a message" };
@@ -129,7 +135,7 @@ impl<S: Stream> Framed<S> {
             }
             size => {
                 self.unread.end += size;
-                self.is_drained = self.unread.end < self.arrived.len();
+                self.is_drained = self.unread.end < end;
                 Ok(())
             }
         }
@@ -142,7 +148,7 @@ impl<S: Stream> Framed<S> {
             let lent = self.lent.take().and_then(|lent| Arc::try_unwrap(lent).ok());
             // The kernel gives zeroed pages as they are used, so to announce much costs nothing.
             let mut larger = lent
-                .filter(|lent| lent.len() >= whole)
+                .filter(|lent| lent.len() >= whole && lent.len() <= MOST * whole)
                 .unwrap_or_else(|| vec![0; whole.next_multiple_of(PAGE)]);
             larger[..size].copy_from_slice(&self.arrived[self.unread.clone()]);
             self.arrived = larger;
@@ -388,7 +394,7 @@ impl<S: Stream> Datagram for Framed<S> {
     fn try_keep(&mut self, take: &mut dyn FnMut(Taken<'_>)) -> Result<()> {
         loop {
             match self.first()? {
-                Some(at) if at.len() >= LONG => {
+                Some(at) if at.len() >= LONG && self.arrived.len() <= MOST * at.len() => {
                     self.unread.start = at.end;
                     take(Taken::Kept(self.hand_over(at)));
                     return Ok(());
