@@ -8,10 +8,13 @@
 //! not map. Operations of one end keep their order: while emulated ones are under way, all go that
 //! way.
 //!
+//! A copy into the memory of a peer that was killed succeeds for ever: so who copies looks now and
+//! then whether the peer is there, and once it is not everything goes by messages, which tell.
+//!
 //! To withdraw a region is a note as well. A mapping cannot be taken back from a peer that ignores
 //! it, so a region is for peers that may keep what they had.
 
-use super::link::Link;
+use super::link::{Link, SENDS};
 use super::memory::{Window, Windows, shareable};
 use super::segment::{CLOSED, NOTES};
 use super::socket::{self, Heard, Line};
@@ -23,10 +26,12 @@ use crate::strategy::emulated::{Active, Copied};
 use crate::strategy::{Completion, Key, Ready, RemoteCopy, Wait};
 use crate::transport::Peer;
 use muster_base::limits::{COPIES_MAX, COPY_MAX};
+use rustix::event::PollFlags;
 use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// Remote copy over a link.
 pub(super) struct Copies {
@@ -37,6 +42,9 @@ pub(super) struct Copies {
     words: [usize; 2],
     /// Emulated operations under way.
     emulated: usize,
+    /// Operations through windows; and whether the peer was not there after one of them.
+    copied: u32,
+    is_over: bool,
     done: VecDeque<Completion>,
     /// Withdrawals that the socket had no room for.
     untold: VecDeque<Key>,
@@ -50,6 +58,8 @@ impl Copies {
             segment: link.segment.clone(),
             words: [link.side.words(), link.side.other().words()],
             emulated: 0,
+            copied: 0,
+            is_over: false,
             done: VecDeque::with_capacity(COPIES_MAX),
             untold: VecDeque::new(),
             inner: Copied::new(Active::new(link)),
@@ -85,21 +95,40 @@ impl Copies {
     /// Learns what the peer has told.
     fn learn(&mut self) -> Result<()> {
         let told = self.peers(NOTES).load(Ordering::Acquire);
-        if told == self.line.with_windows(Windows::seen) {
-            return Ok(());
-        }
-        if let Heard::Malformed(what) = self.line.hear() {
-            self.line.hang_up();
-            return Err(Error::Malformed { peer: self.peer().name.clone(), what: what.to_owned() });
+        let mut seen = self.line.with_windows(Windows::seen);
+        while told != seen {
+            match self.line.hear() {
+                Heard::Nothing => {}
+                Heard::End => self.is_over = true,
+                Heard::Malformed(what) => {
+                    self.line.hang_up();
+                    let (peer, what) = (self.peer().name.clone(), what.to_owned());
+                    return Err(Error::Malformed { peer, what });
+                }
+            }
+            // At most so many are heard at once; and a peer may count what it has never sent.
+            let before = std::mem::replace(&mut seen, self.line.with_windows(Windows::seen));
+            if seen == before {
+                break;
+            }
         }
         Ok(())
+    }
+
+    /// Now and then whether the peer is there; what tells of an arrival stays in the socket.
+    fn look(&mut self) {
+        self.copied = self.copied.wrapping_add(1);
+        if self.copied.is_multiple_of(SENDS) {
+            self.is_over |= self.line.is_ready(PollFlags::RDHUP, Duration::ZERO);
+        }
     }
 
     /// Copies through the window of a region; none if the operation is not to go that way.
     fn through<R>(&mut self, key: Key, copy: impl FnOnce(&Window) -> R) -> Result<Option<R>> {
         self.learn()?;
+        self.look();
         let is_closed = self.peers(CLOSED).load(Ordering::Relaxed) != 0;
-        if is_closed || self.emulated > 0 {
+        if is_closed || self.is_over || self.emulated > 0 {
             return Ok(None);
         }
         let is_full = self.is_full();

@@ -37,7 +37,7 @@ const NAP: Duration = Duration::from_millis(50);
 const LOOKS: u32 = 256;
 
 /// Messages sent after which the socket is looked at, by those who never receive.
-const SENDS: u32 = 64;
+pub(super) const SENDS: u32 = 64;
 
 /// What who receives waits for, for people.
 pub(super) const MESSAGE: &str = "a message";

@@ -86,6 +86,13 @@ fn peer() {
             });
             assert!(is_sent && bytes[0] == 1);
         }
+        "owner" => {
+            let mut copies = Box::new(connect()).remote_copy().unwrap();
+            copies.expose(&region(4096, crate::region::Rights::ALL).unwrap()).unwrap();
+            while copies.try_progress().is_ok() {
+                let _ = copies.wait(Ready::Receive, soon());
+            }
+        }
         "listen" => {
             let mut links = Shared::default().listen_link(&path).unwrap();
             let _ = links.accept_link(soon());
@@ -93,6 +100,29 @@ fn peer() {
         "few-descriptors" => few_descriptors(&path),
         other => panic!("no role {other}"),
     }
+}
+
+#[test]
+fn who_copies_into_the_memory_of_a_killed_peer_is_told_of_its_death() {
+    use crate::strategy::{Key, RemoteCopy};
+    let (mut process, link, _place) = meet("owner", PIPELINED);
+    let mut copies = Box::new(link).remote_copy().unwrap();
+    let put = |copies: &mut dyn RemoteCopy| -> Result<bool> {
+        copies.try_put(Key(1), 0, &[1; 8], 1)?;
+        loop {
+            match copies.try_progress()? {
+                Some(done) => return Ok(done.result.is_ok()),
+                None => copies.wait(Ready::Receive, soon())?,
+            }
+        }
+    };
+    while !put(&mut *copies).unwrap() {}
+    // From now on through a window.
+    assert!(put(&mut *copies).unwrap());
+    process.signal(libc::SIGKILL);
+    process.0.wait().unwrap();
+    let told = (0..1000).find_map(|_| put(&mut *copies).err());
+    assert!(matches!(told, Some(Error::Dead { .. })), "{told:?}");
 }
 
 /// Sends back what comes until its peer leaves.
