@@ -160,10 +160,12 @@ impl Link {
 
     /// Lets go of what was lent and fetched; whether there was any.
     pub(super) fn returned(&mut self) -> bool {
-        let before = self.outgoing.lent.len();
+        let (before, known) = (self.outgoing.lent.len(), self.out.freed());
         // A count that cannot be is told to who sends.
         if before > 0 && self.out.refresh().is_ok() {
             let freed = self.out.freed();
+            // Who waits for room compares with what is known now.
+            self.outgoing.is_blocked &= freed == known;
             let back = self.outgoing.lent.partition_point(|lent| lent.number < freed);
             self.outgoing.lent.drain(..back);
         }

@@ -109,3 +109,15 @@ fn who_glances_is_not_rung_for_until_it_asks_to_be() {
     assert!(is_rung(&there));
     assert_eq!(take(&mut there), [1]);
 }
+
+#[test]
+fn room_that_was_learned_of_while_moving_on_is_not_waited_for() {
+    let (mut here, mut there) = pair(PIPELINED);
+    let mut lent = 0;
+    while here.try_queue(&[], &Payload::from(pattern(LONG, lent))).is_ok() {
+        lent += 1;
+    }
+    (0..lent).for_each(|_| drop(keep(&mut there)));
+    assert!(here.try_flush().unwrap());
+    here.wait(Ready::Send, Deadline::after(Duration::from_millis(1))).expect("all of it is room");
+}
