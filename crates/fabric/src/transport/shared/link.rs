@@ -529,9 +529,10 @@ fn place() -> u32 {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // Who leaves in the middle of a message has not left in order.
+        // Who leaves in the middle of a message has not left in order, nor has who could not get
+        // what was sent to him.
         let is_sent = self.outgoing.is_idle() || self.pump().is_ok_and(|is_sent| is_sent);
-        if self.withdraw() && is_sent && !matches!(self.end, Some(End::Malformed(_))) {
+        if self.withdraw() && is_sent && matches!(self.end, None | Some(End::Closed)) {
             self.own(CLOSED).store(1, Ordering::Release);
         }
         self.ring(ARRIVAL | ROOM);
