@@ -14,12 +14,11 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::name::{SocketName, kept_waiting};
+use crate::transport::shared::strangers::Strangers;
 use crate::transport::shared::{meet, socket, sys};
-use muster_base::limits::HELLOS_MAX;
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::PollFlags;
 use rustix::io::Errno;
-use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown};
-use std::collections::VecDeque;
+use rustix::net::{Shutdown, shutdown};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -44,8 +43,8 @@ pub struct Desk {
     socket: Arc<OwnedFd>,
     name: String,
     _name: SocketName,
-    /// Who has said nothing so far, in the order of coming.
-    strangers: VecDeque<OwnedFd>,
+    /// Who has said nothing so far.
+    strangers: Strangers,
 }
 
 /// Has a [`Desk`] close, from any thread.
@@ -102,7 +101,7 @@ impl Desk {
             }
             error => Error::io(format!("cannot listen at {name}"), error),
         })?;
-        Ok(Desk { socket: Arc::new(socket), name, _name, strangers: VecDeque::new() })
+        Ok(Desk { socket: Arc::new(socket), name, _name, strangers: Strangers::default() })
     }
 
     /// What closes it.
@@ -120,11 +119,13 @@ impl Desk {
             if let Some(asking) = self.hear() {
                 return Ok(asking);
             }
-            self.let_in()?;
-            let all = [&*self.socket].into_iter().chain(&self.strangers);
-            let mut all: Vec<PollFd<'_>> =
-                all.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
-            if !meet::readable(&mut all, deadline)? {
+            match self.strangers.let_in(&self.socket) {
+                // It was closed, as the look shows.
+                Ok(()) | Err(Errno::INVAL) => {}
+                Err(errno) => return Err(Error::io("cannot accept a connection", errno)),
+            }
+            let (mut all, until) = self.strangers.polled(&self.socket, deadline);
+            if !meet::readable(&mut all, until)? && deadline.left().is_none() {
                 return Err(Error::Deadline {
                     who: self.name.clone(),
                     whom: "the ranks of this node".to_owned(),
@@ -138,34 +139,15 @@ impl Desk {
         }
     }
 
-    /// Takes in who has come: no more than have room, so that none goes who was not listened to.
-    fn let_in(&mut self) -> Result<()> {
-        for _ in 0..HELLOS_MAX {
-            match accept_with(&*self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
-                Ok(stranger) => {
-                    if self.strangers.len() == HELLOS_MAX {
-                        self.strangers.pop_front();
-                    }
-                    self.strangers.push_back(stranger);
-                }
-                // It was closed, as the next look shows.
-                Err(Errno::AGAIN | Errno::INVAL) => return Ok(()),
-                Err(Errno::INTR | Errno::CONNABORTED) => {}
-                Err(error) => return Err(Error::io("cannot accept a connection", error)),
-            }
-        }
-        Ok(())
-    }
-
     /// The first who has said who it is.
     fn hear(&mut self) -> Option<Asking> {
         for index in (0..self.strangers.len()).rev() {
             let mut bytes = [0; ASK + 1];
-            let received = socket::receive(self.strangers[index].as_fd(), &mut bytes);
+            let received = socket::receive(self.strangers.at(index), &mut bytes);
             if matches!(received, Err(Errno::AGAIN | Errno::INTR)) {
                 continue;
             }
-            let socket = self.strangers.remove(index).expect("it is there");
+            let socket = self.strangers.remove(index);
             let Ok((count @ 1.., _)) = received else { continue };
             let Ok((pid, uid)) = sys::credentials(socket.as_fd()) else { continue };
             match control::read_ask(&bytes[..count]) {

@@ -11,6 +11,7 @@
 
 use super::link::Link;
 use super::segment::{self, Side, Unfit};
+use super::strangers::Strangers;
 use super::sys::Mapped;
 use super::{Planners, socket, sys};
 use crate::address::Address;
@@ -19,12 +20,10 @@ use crate::error::{Error, Result};
 use crate::transport::hello::{self, ANSWER_MAX, HELLO_MAX, Refusal};
 use crate::transport::name::{SocketName, kept_waiting};
 use crate::transport::{Hello, Peer, Protection};
-use muster_base::limits::HELLOS_MAX;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use std::collections::VecDeque;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -105,8 +104,9 @@ pub(super) fn connect(
         what: what.to_owned(),
         waited: deadline.waited(),
     };
-    let socket = reach(path, &name, &hello.name, deadline)?;
+    // First, so that who has connected speaks at once.
     let (memory, segment) = segment::create(hello.lane)?;
+    let socket = reach(path, &name, &hello.name, deadline)?;
     let peer = peer(&socket, name.clone())?;
     let who = hello.name.clone();
     let seat = (segment, Side::Connector);
@@ -159,8 +159,8 @@ pub(super) struct Meeting {
     socket: OwnedFd,
     path: PathBuf,
     _name: SocketName,
-    /// Who has said no hello so far, in the order of coming.
-    strangers: VecDeque<OwnedFd>,
+    /// Who has said no hello so far.
+    strangers: Strangers,
     planners: Planners,
 }
 
@@ -176,7 +176,13 @@ impl Meeting {
             }
             error => Error::io(format!("cannot listen at {name}"), error),
         })?;
-        Ok(Meeting { socket, path: path.to_owned(), _name, strangers: VecDeque::new(), planners })
+        Ok(Meeting {
+            socket,
+            path: path.to_owned(),
+            _name,
+            strangers: Strangers::default(),
+            planners,
+        })
     }
 
     /// Waits for the next peer that says a proper hello.
@@ -185,11 +191,10 @@ impl Meeting {
             if let Some(link) = self.greet()? {
                 return Ok(link);
             }
-            self.let_in()?;
-            let all = [&self.socket].into_iter().chain(&self.strangers);
-            let mut all: Vec<PollFd<'_>> =
-                all.map(|socket| PollFd::new(socket, PollFlags::IN)).collect();
-            if !readable(&mut all, deadline)? {
+            let let_in = self.strangers.let_in(&self.socket);
+            let_in.map_err(|errno| Error::io("cannot accept a connection", errno))?;
+            let (mut all, until) = self.strangers.polled(&self.socket, deadline);
+            if !readable(&mut all, until)? && deadline.left().is_none() {
                 return Err(Error::Deadline {
                     who: Address::Shared(self.path.clone()).to_string(),
                     whom: "anybody".to_owned(),
@@ -200,34 +205,25 @@ impl Meeting {
         }
     }
 
-    /// Takes in who has come: no more than have room, so that none goes who was not listened to.
-    fn let_in(&mut self) -> Result<()> {
-        for _ in 0..HELLOS_MAX {
-            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-            match rustix::net::accept_with(&self.socket, flags) {
-                Ok(stranger) => {
-                    if self.strangers.len() == HELLOS_MAX {
-                        self.strangers.pop_front();
-                    }
-                    self.strangers.push_back(stranger);
-                }
-                Err(Errno::AGAIN) => return Ok(()),
-                Err(Errno::INTR | Errno::CONNABORTED) => {}
-                Err(error) => return Err(Error::io("cannot accept a connection", error)),
-            }
-        }
-        Ok(())
+    pub(super) fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        let door = self.strangers.patience().is_none().then(|| self.socket.as_fd());
+        door.into_iter().chain(self.strangers.iter()).collect()
+    }
+
+    /// Nobody has come who is still to speak.
+    pub(super) fn is_idle(&self) -> bool {
+        self.strangers.len() == 0
     }
 
     /// Answers those who have said something; the first whose hello is proper.
     fn greet(&mut self) -> Result<Option<Link>> {
         for index in (0..self.strangers.len()).rev() {
             let mut bytes = [0; HELLO_MAX + 1];
-            let received = socket::receive(self.strangers[index].as_fd(), &mut bytes);
+            let received = socket::receive(self.strangers.at(index), &mut bytes);
             if matches!(received, Err(Errno::AGAIN | Errno::INTR)) {
                 continue;
             }
-            let stranger = self.strangers.remove(index).expect("it is there");
+            let stranger = self.strangers.remove(index);
             let welcomed = match received {
                 Ok((count @ 1.., memory)) => welcome(&bytes[..count], memory),
                 Err(Errno::MFILE) => {

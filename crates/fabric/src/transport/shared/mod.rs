@@ -25,6 +25,7 @@ mod ring;
 pub(crate) mod segment;
 mod send;
 pub(crate) mod socket;
+pub(crate) mod strangers;
 mod strategies;
 pub(crate) mod sys;
 #[cfg(test)]
@@ -43,6 +44,7 @@ use crate::pipeline::choice::Grid;
 use crate::pipeline::contact::Contact;
 use crate::pipeline::plan::{Fixed, Plan, Planner};
 use muster_base::limits::SHARED_ARENA;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
@@ -159,6 +161,14 @@ impl Listener for Links {
 
     fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
         Ok(Box::new(self.accept_link(deadline)?))
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.meeting.descriptors()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.meeting.is_idle()
     }
 }
 

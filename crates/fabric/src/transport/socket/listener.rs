@@ -2,8 +2,9 @@
 //!
 //! Anybody can connect and say nothing. So nobody is waited for: all who have connected are looked
 //! at together, each has [`HELLO_TIME`], and when there are more than [`HELLOS_MAX`] the one who
-//! has been silent longest goes first. Who says a proper hello is answered at once and is the next
-//! to be accepted. Who dies or is sent away leaves nothing behind but its descriptor's number.
+//! has been silent longest goes first, but not at once. Who says a proper hello is answered at once
+//! and is the next to be accepted. Who dies or is sent away leaves nothing behind but its
+//! descriptor's number.
 //!
 //! An open door also lets in who says no hello but begins with something else: one address then
 //! serves the fabric and whatever protocol its foreign clients speak. Who has said nothing there,
@@ -21,6 +22,7 @@ use crate::strategy::Stream;
 use crate::transport::hello::{self, HELLO_MAX, Refusal};
 use crate::transport::host::resolve;
 use crate::transport::name::{SocketName, kept_waiting};
+use crate::transport::shared::strangers::LEAST;
 use crate::transport::{Adapter, Hello, Lane, Listener, Protection};
 use muster_base::limits::{BACKLOG, HELLO_TIME, HELLOS_MAX, LISTEN_LOOKUP_TIME};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -211,11 +213,11 @@ impl Door {
     }
 
     /// How long new ones have to wait: there is no room, and who came first has not had the time
-    /// for a handshake. None if they need not.
+    /// to speak, or for a handshake. None if they need not.
     fn patience(&self) -> Option<Duration> {
-        let oldest = self.callers.front()?;
-        let is_full = self.keys.is_some() && self.callers.len() >= HELLOS_MAX;
-        HANDSHAKE.checked_sub(oldest.since.elapsed()).filter(|_| is_full)
+        let oldest = self.callers.front().filter(|_| self.callers.len() >= HELLOS_MAX)?;
+        let least = if self.keys.is_some() { HANDSHAKE } else { LEAST };
+        least.checked_sub(oldest.since.elapsed()).filter(|left| !left.is_zero())
     }
 
     /// Who wakes a sleeper.
@@ -382,21 +384,25 @@ mod tests {
         let Address::Tcp(host, port) = door.address.clone() else { panic!("it is TCP") };
         let connect = |_| TcpStream::connect((host.as_str(), port)).unwrap();
         let mut silent: Vec<_> = (0..HELLOS_MAX + 10).map(connect).collect();
-        // Nobody has looked at those who came first, so nobody goes.
-        door.admit().unwrap();
-        assert_eq!(door.callers.len(), HELLOS_MAX);
-        assert!(door.greet().is_none());
+        // Nobody has looked at those who came first, and they have just come, so nobody goes.
+        for _ in 0..2 {
+            door.admit().unwrap();
+            assert_eq!(door.callers.len(), HELLOS_MAX);
+            assert!(door.greet().is_none());
+        }
+        assert!(accept_with(&door.socket, FLAGS).is_ok(), "one waits in the queue");
+        door.callers.iter_mut().for_each(|caller| caller.since -= LEAST);
         door.admit().unwrap();
         assert_eq!(door.callers.len(), HELLOS_MAX);
         assert_eq!(accept_with(&door.socket, FLAGS).err(), Some(Errno::AGAIN), "all are in");
-        for gone in &mut silent[..10] {
+        for gone in &mut silent[..9] {
             let mut answer = Vec::new();
             gone.read_to_end(&mut answer).unwrap();
             let refusal = hello::read_answer(&answer).unwrap_err();
             assert_eq!(refusal, Refusal::Denied("it was too slow".to_owned()));
         }
-        silent[10].set_nonblocking(true).unwrap();
-        assert!(silent[10].read(&mut [0]).is_err(), "the next one still waits");
+        silent[9].set_nonblocking(true).unwrap();
+        assert!(silent[9].read(&mut [0]).is_err(), "the next one still waits");
     }
 
     /// Its door, and a caller that stands before it and has said this.
