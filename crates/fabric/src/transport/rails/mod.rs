@@ -5,6 +5,9 @@
 //! listens at all of the addresses, puts together what says the same. A rail that cannot be had in
 //! [`muster_base::limits::RAILS_JOIN_TIME`] after the first is left out; one is enough.
 //!
+//! Programs that use this library get them; a cluster's daemons do not use them so far, for its
+//! roster has one address for each host.
+//!
 //! What goes over them is one stream of bytes with acknowledgements, as in multipath TCP (RFC 8684,
 //! sections 3.3 and 3.4): pieces that say where they belong go over whatever rail would deliver
 //! them first (`send.rs`, `track.rs`), and are put in order at the other end (`receive.rs`). The

@@ -12,8 +12,8 @@
 //! (`ring.rs`), and its waits end at their deadline, or 50 ms after a death at the latest.
 //!
 //! *The fast way.* [`Shared::listen_link`] and [`Shared::connect_link`] give a [`Link`], whose
-//! methods are generic and inlined: what benchmarks measure and ranks use. The strategies are the
-//! same link behind traits.
+//! methods are generic and inlined: what benchmarks measure. The strategies are the same link
+//! behind traits. Ranks of a job have rings of their own (`gateway/near.rs`).
 
 mod copy;
 mod link;

@@ -11,7 +11,9 @@
 //!
 //! What was sent and then dropped is under way in this process and not in the kernel's hands as it
 //! would be with TCP. So dropping an end waits until its thread has given the kernel all that it
-//! takes: that never waits for the peer, and who exits next loses nothing that TCP would not lose.
+//! takes: that never waits for the peer, and who exits next loses nothing that TCP would not lose,
+//! unless TCP has no room because the peer is slow: then what waits before the ciphers, a socket's
+//! buffer and [`TLS_CHUNK`] at most, goes with the process, and the peer is told of a cut.
 
 use super::connect::FLAGS;
 use super::identity::{Member, Members, PublicKey};
