@@ -23,7 +23,7 @@ const BATCH: usize = 256 * 1024;
 
 /// How long the output of a job that has ended may be silent without ending. The manager ends it
 /// before it tells the job's end, so only one that hangs has us wait so long.
-const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
+pub const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
 
 /// What the thread is told.
 #[derive(Debug)]
@@ -150,6 +150,8 @@ impl Pump {
             self.flush();
             if std::mem::take(&mut self.owed) {
                 self.read();
+                // While who reads what we show has paused, nobody asked the manager for anything.
+                last = Instant::now();
             }
         }
         for tap in 0..self.ended.len() {

@@ -5,7 +5,7 @@ use super::program::{Binary, Program};
 use super::session::{Ready, run_told};
 use super::show::{Goal, Style};
 use super::template::Template;
-use super::{Cluster, Failure, Input, Wish};
+use super::{Cluster, Failure, Input, Wish, pump};
 use muster_machine::files::control::{self, Commands};
 use muster_machine::files::latch::Latch;
 use muster_machine::files::stream::Stream;
@@ -20,10 +20,11 @@ use muster_ninep::serve::{Server, same_user};
 use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic, slice};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A directory with fixed entries.
 struct Folder(Inode, BTreeMap<String, Entry>);
@@ -203,10 +204,11 @@ impl Fake {
         let head = Head { rank, output: Output::BOTH[which], length: bytes.len() };
         let record = [&head.bytes(), bytes].concat();
         let output = self.output.lock().unwrap();
-        let mut rest = &record[..];
+        let (mut rest, begun) = (&record[..], Instant::now());
         while !rest.is_empty() {
             let room = output.room().min(rest.len());
             if room == 0 {
+                assert!(begun.elapsed() < WAIT, "nobody reads on");
                 std::thread::sleep(Duration::from_millis(1));
             }
             output.push(&rest[..room]);
@@ -215,8 +217,16 @@ impl Fake {
     }
 
     fn end(&self, exit: u8, statuses: &[i32]) {
+        self.end_output();
+        self.tell_end(exit, statuses);
+    }
+
+    fn end_output(&self) {
         (0..self.ranks * 2).for_each(|tap| self.record(tap / 2, tap % 2, &[]));
         self.output.lock().unwrap().end();
+    }
+
+    fn tell_end(&self, exit: u8, statuses: &[i32]) {
         let ranks: Vec<Value> = statuses
             .iter()
             .enumerate()
@@ -446,6 +456,33 @@ fn output_whose_end_does_not_come_is_our_failure() {
         fake.wait.set(status.to_string());
     });
     assert_eq!((code, dir.read("out").as_str()), (Ok(125), "some"));
+}
+
+#[test]
+fn who_reads_slowly_gets_all_output_of_a_job_that_has_ended() {
+    let dir = Scratch::new("slow");
+    let fifo = dir.0.join("out");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let reader = std::thread::spawn(move || {
+        let mut file = std::fs::File::open(fifo).unwrap();
+        let (mut page, mut rest) = (vec![0; 512 * 1024], Vec::new());
+        for _ in 0..2 {
+            file.read_exact(&mut page).unwrap();
+            // For longer than a manager may be silent.
+            std::thread::sleep(pump::SILENCE * 3 / 2);
+        }
+        file.read_to_end(&mut rest).unwrap();
+        2 * page.len() + rest.len()
+    });
+    let size = 2 << 20;
+    let code = run(Fake::new(1, None), wish([dir.goal("out"), Goal::Nowhere]), move |fake, _| {
+        assert_eq!(fake.told(), "start");
+        // As one does that has all output already.
+        fake.tell_end(0, &[0]);
+        fake.say(0, 0, &vec![b'x'; size]);
+        fake.end_output();
+    });
+    assert_eq!((code, reader.join().unwrap()), (Ok(0), size));
 }
 
 #[test]
