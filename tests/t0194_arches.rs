@@ -3,7 +3,7 @@
 
 mod cluster;
 
-use cluster::{Cluster, Output, until};
+use cluster::{Cluster, MUSTER, Output, until};
 use serde_json::Value;
 use std::fs;
 
@@ -167,6 +167,20 @@ fn a_program_for_another_processor_is_refused_with_the_nodes_that_it_is_not_for(
     );
     sentence(&said, "E102");
     assert_eq!(run(&["-w", "n[0-1]", "./heat"]).ok().out, "x86_64\n".repeat(2));
+    // Nodes that the job cannot get are no reason, and those of its partition are one.
+    for (name, nodes) in [("here", "n[0-1]"), ("there", "n[2-3]")] {
+        cluster.muster(&["partition", "create", name, "--nodes", nodes]).run().ok();
+    }
+    assert_eq!(run(&["-p", "here", "-N", "2", "./heat"]).ok().out, "x86_64\n".repeat(2));
+    sentence(&run(&["-p", "there", "./heat"]).code(126), "E102");
+    let work = cluster.work();
+    let step = format!("exec {MUSTER} run {}/heat", work.display());
+    cluster.muster(&["scheduler", "fcfs"]).run().ok();
+    assert_eq!(run(&["-w", "n0", "sh", "-c", &step]).ok().out, "x86_64\n");
+    cluster.muster(&["scheduler", "share"]).run().ok();
+    cluster.muster(&["nodes", "--drain", "n[2-3]", "--reason", "new memory"]).run().ok();
+    assert_eq!(run(&["-N", "2", "./heat"]).ok().out, "x86_64\n".repeat(2));
+    cluster.muster(&["nodes", "--resume", "n[2-3]"]).run().ok();
     // As the message says: put the other beside it.
     cluster.file("heat.aarch64", 0o755, aarch64("aarch64\n", 0));
     let said = run(&["-N", "4", "-l", "./heat"]).ok();

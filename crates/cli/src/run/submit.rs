@@ -385,13 +385,20 @@ impl<'a> Upload<'a> {
 }
 
 /// Refuses a binary that the nodes cannot run, before anything is sent. What cannot be found
-/// out here, the node will say.
+/// out here, the node will say: also where only the manager knows which nodes a job's step may get.
 fn check_processors(client: &Client, order: &Order) -> Result<(), Failure> {
     let Program::Here(binaries) = &order.program else { return Ok(()) };
     let Ok(text) = read_object(client, "arches") else { return Ok(()) };
     let Ok(arches) = serde_json::from_str::<BTreeMap<String, String>>(&text) else { return Ok(()) };
     let expand = |set: &Option<String>| set.as_deref().and_then(|set| nodeset::expand(set).ok());
-    let wanted = expand(&order.spec.nodelist);
+    let wanted = match (expand(&order.spec.nodelist), &order.spec.partition) {
+        (None, Some(name)) => match of_partition(client, name) {
+            Some(nodes) => Some(nodes),
+            None => return Ok(()),
+        },
+        (None, None) if order.spec.within.is_some() => return Ok(()),
+        (named, _) => named,
+    };
     let except = expand(&order.spec.exclude).unwrap_or_default();
     let mut nodes = Vec::new();
     for (arch, set) in arches {
@@ -402,6 +409,13 @@ fn check_processors(client: &Client, order: &Order) -> Result<(), Failure> {
         nodes.extend(names.into_iter().filter(is_wanted).map(|name| (name, arch.clone())));
     }
     program::check(&order.named, binaries, &nodes)
+}
+
+/// The nodes of a partition, if the manager tells them here.
+fn of_partition(client: &Client, name: &str) -> Option<Vec<String>> {
+    let text = client.read_to_string("partitions").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" nodes="))?;
+    nodeset::expand(line.split(' ').next()?).ok()
 }
 
 #[cfg(test)]

@@ -226,7 +226,8 @@ fn status(scope: &Scope) -> Result<String> {
 fn arches(scope: &Scope) -> Result<String> {
     let manager = scope.manager()?;
     let mut there = manager.nodes.linked();
-    there.retain(|name| scope.has_node(name));
+    let settings = manager.settings.get();
+    there.retain(|name| scope.has_node(name) && !settings.drained.contains_key(name));
     let known = manager.nodes.arches(there.iter());
     let mut alike: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for name in &there {
