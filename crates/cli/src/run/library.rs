@@ -36,7 +36,9 @@ enum Lack<'a> {
 
 /// The failure, if a rank's loader has told of one.
 pub fn lacking(client: &Client, status: &Status, named: &str) -> Option<Failure> {
-    let code = status.exit?;
+    // After all other jobs the manager is spared the question: it may have to look through their
+    // output for the answer.
+    let code = status.exit.filter(|code| [exit::NOT_FOUND, TOO_OLD].contains(code))?;
     let is_loaders = |raw| Ending::of(raw) == Ending::Exited(code);
     let rank = status.ranks.iter().find(|rank| rank.status.is_some_and(is_loaders))?;
     let path = format!("jobs/{}/ranks/{}/stderr", status.id, rank.rank);

@@ -6,6 +6,7 @@ use super::session::{Ready, run_told};
 use super::show::{Goal, Style};
 use super::template::Template;
 use super::{Cluster, Failure, Input, Wish, pump};
+use muster_base::elf;
 use muster_machine::files::control::{self, Commands};
 use muster_machine::files::latch::Latch;
 use muster_machine::files::stream::Stream;
@@ -22,6 +23,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -125,6 +127,8 @@ struct Fake {
     files: Sink,
     chunks: Chunks,
     stdin: Sink,
+    /// Whether rank 0's stderr was asked for by itself.
+    was_asked: Arc<AtomicBool>,
 }
 
 const WAIT: Duration = Duration::from_secs(60);
@@ -141,6 +145,13 @@ impl Fake {
         let chunks = Chunks::default();
         let (given, orders_to) = (chunks.clone(), Mutex::new(told));
         let (sent, parts) = (files.clone(), chunks.clone());
+        let was_asked = Arc::new(AtomicBool::new(false));
+        let asked = was_asked.clone();
+        let stderr = File::text(0o444, move || {
+            asked.store(true, Ordering::Relaxed);
+            Ok("./prog: error while loading shared libraries: libq.so.6: cannot open it\n".into())
+        });
+        let rank = folder([("stderr", stderr.entry())]);
         let ctl = Arc::new(Ctl { orders: orders_to, refuse, files: sent, chunks: parts });
         let job = folder([
             ("ctl", control::file(0o664, move || CtlFile(ctl.clone())).entry()),
@@ -151,6 +162,7 @@ impl Fake {
             ("status", File::text(0o444, move || Ok(status.clone())).entry()),
             ("wait", wait.file(0o444).entry()),
             ("take", output.file(0o444).entry()),
+            ("ranks", folder([("0", rank)])),
         ]);
         let clone = File::text(0o444, || Ok("1".into())).entry();
         let cluster = r#"{"transport":"unix","nodes":[{"name":"n0"}]}"#;
@@ -163,7 +175,7 @@ impl Fake {
         let tree = Arc::new(Synthetic::new(root));
         let server = Arc::new(Mutex::new(Some(Server::start(&tree, 1, same_user).unwrap())));
         let (orders, output) = (Mutex::new(orders), Mutex::new(output));
-        Fake { tree, server, orders, output, ranks, wait, spec, files, chunks, stdin }
+        Fake { tree, server, orders, output, ranks, wait, spec, files, chunks, stdin, was_asked }
     }
 
     fn cluster(&self) -> Cluster {
@@ -329,6 +341,25 @@ fn a_job_is_sent_and_its_output_shown() {
     lines.sort_unstable();
     assert_eq!(lines, ["0: zero", "2: two"]);
     assert_eq!((dir.read("err.0").as_str(), dir.read("err.2").as_str()), ("", "2: oops\n"));
+}
+
+#[test]
+fn only_after_a_loaders_exit_status_its_words_are_looked_for() {
+    let dir = Scratch::new("loader");
+    let program = dir.0.join("prog");
+    std::fs::copy("/bin/true", &program).unwrap();
+    for (exit, is_loaders) in [(0, false), (2, false), (1, true), (127, true)] {
+        let mut wish = wish([Goal::Nowhere, Goal::Nowhere]);
+        let binary = Binary { path: program.clone(), arch: Some(elf::HERE) };
+        wish.program = Program::Here(vec![binary]);
+        let fake = Fake::new(1, None);
+        let was_asked = fake.was_asked.clone();
+        let code = run(fake, wish, move |fake, _| {
+            assert_eq!(fake.told(), "start");
+            fake.end(exit, &[i32::from(exit) << 8]);
+        });
+        assert_eq!((code, was_asked.load(Ordering::Relaxed)), (Ok(exit), is_loaders), "{exit}");
+    }
 }
 
 #[test]
