@@ -370,6 +370,42 @@ fn new_files_get_the_modes_that_the_callers_would() {
 }
 
 #[test]
+fn what_was_stopped_at_a_terminal_goes_on_in_the_background() {
+    let cluster = Cluster::up("t0110background", 1);
+    let work = cluster.work();
+    let rank = cluster.file(
+        "rank",
+        0o755,
+        format!(
+            "#!/bin/sh\ncd {}\nread word; echo got $word\n\
+             until [ -e go ]; do sleep 0.05; done\necho goes on\n",
+            work.display()
+        ),
+    );
+    // As at a prompt: Ctrl-Z, then bg. If it stops again, the shell's wait tells a signal.
+    let run = format!("exec {MUSTER} run {}", rank.display());
+    let line = format!(
+        "set -m; stty -echo; \
+         (until grep -q got out; do sleep 0.05; done; kill -TSTP $(cat pid)) & \
+         sh -c 'echo $$ > pid; {run} > out'; bg %2; touch go; wait %2; echo $? > code"
+    );
+    let mut call = cluster.muster(&[]).open_input();
+    let mut command = Command::new("script");
+    let env = call.command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    command.envs(env);
+    command.args(["-q", "-c", "exec bash -c \"$LINE\"", "/dev/null"]);
+    command.env("LINE", &line).env("SHELL", "/bin/bash").current_dir(&work);
+    call.command = command;
+    let mut shell = call.start();
+    shell.stdin.as_mut().unwrap().write_all(b"word\n").unwrap();
+    until("the shell is done", || work.join("code").exists());
+    shell.wait();
+    assert_eq!(fs::read_to_string(work.join("code")).unwrap(), "0\n");
+    assert_eq!(fs::read_to_string(work.join("out")).unwrap(), "got word\ngoes on\n");
+    cluster.down();
+}
+
+#[test]
 fn a_job_that_runs_another_runs_it_in_its_own_cluster() {
     let cluster = Cluster::up("t0110within", 3);
     let line = format!("exec {MUSTER} run -N 3 printenv MUSTER_NODE");

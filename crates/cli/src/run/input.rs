@@ -10,6 +10,7 @@ use muster_machine::manager::spec::Stdin;
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, Result};
 use muster_ninep::tree::OpenFlags;
+use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;
@@ -111,7 +112,7 @@ pub fn start(mut source: File, line: Arc<Line>, job: u64, events: Events) {
         let mut feed = Feed { line, job, number: 0, open: None, offset: 0 };
         let mut buffer = vec![0; CHUNK];
         loop {
-            wait_for_foreground(&source);
+            wait_for_terminal(&source);
             match source.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) if feed.write(&buffer[..count]) => {}
@@ -137,12 +138,20 @@ fn hung_up(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::IO)
 }
 
-/// Reading a terminal in the background would stop this whole process (SIGTTIN).
-fn wait_for_foreground(source: &File) {
-    while let Ok(group) = rustix::termios::tcgetpgrp(source)
-        && group != rustix::process::getpgrp()
-    {
-        std::thread::sleep(Duration::from_millis(200));
+/// Waits until a terminal has something for us. To read it in the background would stop this
+/// whole process (SIGTTIN), and so would a read that waits when that goes there (Ctrl-Z and bg).
+fn wait_for_terminal(source: &File) {
+    let mut is_ready = false;
+    while let Ok(group) = rustix::termios::tcgetpgrp(source) {
+        if group != rustix::process::getpgrp() {
+            is_ready = false;
+            std::thread::sleep(Duration::from_millis(200));
+        } else if is_ready {
+            // What is there is ours, as far as anybody can tell before the read.
+            return;
+        } else {
+            is_ready = poll(&mut [PollFd::new(source, PollFlags::IN)], None).is_ok();
+        }
     }
 }
 
