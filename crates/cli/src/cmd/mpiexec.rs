@@ -4,11 +4,12 @@ use super::{because, job_path, run};
 use crate::cluster::{Context, NodeStatus, Status};
 use crate::members;
 use crate::mpiexec::{Line, Tells, flags, place, programs};
-use crate::run::{Failure, print_failure, say, say_left_out};
+use crate::run::{Failure, of_partition, print_failure, say, say_left_out};
 use anyhow::Result;
 use clap::Parser;
-use muster_base::elf;
+use muster_base::{elf, nodeset};
 use muster_machine::manager::spec::Status as Job;
+use muster_ninep::client::Client;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -73,14 +74,19 @@ pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
 
 /// The words for `muster run`, once the nodes were looked at.
 fn translated(line: &Line, context: &Context) -> Result<Result<Vec<String>, Failure>> {
-    let (nodes, is_here) = match context.embeds()? {
-        true => (place::Nodes::default(), true),
-        false => look(line, context)?,
+    let client = if context.embeds()? { None } else { Some(context.connect()?) };
+    let (nodes, is_here) = match &client {
+        None => (place::Nodes::default(), true),
+        Some(client) => look(line, context, client)?,
+    };
+    let processors = |node: &str| {
+        let told = client.as_ref()?.read(&format!("nodes/{node}/cpus")).ok()?;
+        String::from_utf8_lossy(&told).trim().parse().ok()
     };
     let here = std::env::current_dir();
     let here = here.map_err(because("the directory that you are in", "E161"))?;
     let all = || {
-        let mut words = place::words(line, &nodes)?;
+        let mut words = place::words(line, &nodes, &processors)?;
         words.extend(line.run.iter().cloned());
         words.extend(programs::words(line, &here, is_here)?);
         Ok(words)
@@ -89,9 +95,8 @@ fn translated(line: &Line, context: &Context) -> Result<Result<Vec<String>, Fail
 }
 
 /// The nodes that it may have, and whether all are this machine's and of its kind.
-fn look(line: &Line, context: &Context) -> Result<(place::Nodes, bool)> {
-    let client = context.connect()?;
-    let mut status = Status::read(&client)?;
+fn look(line: &Line, context: &Context, client: &Client) -> Result<(place::Nodes, bool)> {
+    let mut status = Status::read(client)?;
     // One that goes on by itself has nodes of its own.
     let own_job = context.own_job().filter(|_| !line.run.iter().any(|word| word == "--detach"));
     if let Some(nodes) = own_job.and_then(|job| of_job(context, job)) {
@@ -99,11 +104,6 @@ fn look(line: &Line, context: &Context) -> Result<(place::Nodes, bool)> {
         status.nodes.retain(|node| at(node).is_some());
         status.nodes.sort_by_key(at);
     }
-    let up = || status.nodes.iter().filter(|node| node.is_up());
-    let first = up().next().and_then(|node| {
-        let told = client.read(&format!("nodes/{}/cpus", node.name)).ok()?;
-        String::from_utf8_lossy(&told).trim().parse().ok()
-    });
     let is_here = |status: &Status| {
         let mut up = status.nodes.iter().filter(|node| node.is_up());
         up.all(|node| node.host.is_none() && node.arch.as_deref() == Some(elf::HERE))
@@ -111,11 +111,26 @@ fn look(line: &Line, context: &Context) -> Result<(place::Nodes, bool)> {
     let mut all_here = is_here(&status);
     if own_job.is_none() {
         // Which of several clusters gets it is decided later, and it is to be right for each.
-        let (members, _) = members::reached(context, &client)?;
+        let (members, _) = members::reached(context, client)?;
         let told = members.iter().skip(1).filter_map(|other| Status::read(&other.client).ok());
         all_here &= told.into_iter().all(|status| is_here(&status));
     }
-    Ok((place::Nodes::of(&status, first.unwrap_or(1)), all_here))
+    let part = valued(line, "--partition").last().and_then(|name| of_partition(client, name));
+    let except = valued(line, "--exclude").filter_map(|set| nodeset::expand(set).ok());
+    let except: Vec<String> = except.flatten().collect();
+    let may_get = |node: &NodeStatus| {
+        part.as_ref().is_none_or(|part| part.contains(&node.name)) && !except.contains(&node.name)
+    };
+    Ok((place::Nodes::of(&status, may_get), all_here))
+}
+
+/// The values that a flag of `muster run` was given.
+fn valued<'a>(line: &'a Line, flag: &'a str) -> impl Iterator<Item = &'a str> {
+    let next = line.run.iter().skip(1).map(Some).chain([None]);
+    line.run.iter().zip(next).filter_map(move |(word, next)| match word.strip_prefix(flag)? {
+        "" => next.map(String::as_str),
+        more => more.strip_prefix('='),
+    })
 }
 
 /// The nodes of the job in which this is started, in its order, if what it starts runs on these.

@@ -6,7 +6,7 @@
 //! places.
 
 use super::{Line, mistake};
-use crate::cluster::Status;
+use crate::cluster::{NodeStatus, Status};
 use crate::run::Failure;
 use muster_base::nodeset;
 
@@ -16,16 +16,42 @@ pub struct Nodes {
     /// Name and host of each; the host only in a cluster of several, where this machine may be one.
     /// None if they are still to be started.
     pub all: Option<Vec<(String, Option<String>)>>,
-    /// Processors of the first.
-    pub processors: u32,
+    /// So many of them a job may get that names none.
+    pub free: u32,
 }
 
+/// Asks a node how many processors it has.
+pub type Processors<'a> = &'a dyn Fn(&str) -> Option<u32>;
+
 impl Nodes {
-    /// Those of a cluster that is up.
-    pub fn of(status: &Status, processors: u32) -> Nodes {
-        let up = status.nodes.iter().filter(|node| node.is_up());
-        let all = up.map(|node| (node.name.clone(), node.host.clone())).collect();
-        Nodes { all: Some(all), processors }
+    /// Those of a cluster that are up, and which of these a job may get.
+    pub fn of(status: &Status, may_get: impl Fn(&NodeStatus) -> bool) -> Nodes {
+        let up = || status.nodes.iter().filter(|node| node.is_up());
+        let all = up().map(|node| (node.name.clone(), node.host.clone())).collect();
+        let free = up().filter(|node| node.drained.is_none() && may_get(node)).count();
+        Nodes { all: Some(all), free: u32::try_from(free).unwrap_or(u32::MAX) }
+    }
+
+    /// How many ranks fill each of the chosen nodes, as far as these are needed for so many ranks;
+    /// of a job that chooses none, each is as the first: which it gets is not known yet.
+    fn room(&self, chosen: &[String], ranks: u32, processors: Processors<'_>) -> String {
+        let first = self.all.iter().flatten().next().map(|(name, _)| name.clone());
+        let named = if chosen.is_empty() { first.as_slice() } else { chosen };
+        let (mut each, mut sum) = (Vec::new(), 0_u32);
+        for name in named {
+            let room = processors(name).unwrap_or(1).max(1);
+            each.push(room);
+            sum = sum.saturating_add(room);
+            if sum >= ranks {
+                break;
+            }
+        }
+        let first = each.first().copied().unwrap_or(1);
+        if each.iter().all(|room| *room == first) {
+            return first.to_string();
+        }
+        each.resize(chosen.len(), 1);
+        each.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
     }
 
     /// The nodes of a host, in a cluster of several. This machine may be one, and has more names:
@@ -72,7 +98,11 @@ fn is_here(name: &str) -> bool {
 ///
 /// # Errors
 /// A host that is none.
-pub fn words(line: &Line, nodes: &Nodes) -> Result<Vec<String>, Failure> {
+pub fn words(
+    line: &Line,
+    nodes: &Nodes,
+    processors: Processors<'_>,
+) -> Result<Vec<String>, Failure> {
     let mut words = Vec::new();
     let mut say = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
     let (chosen, places) = chosen(line, nodes)?;
@@ -110,8 +140,9 @@ pub fn words(line: &Line, nodes: &Nodes) -> Result<Vec<String>, Failure> {
         return Ok(words);
     }
     match (per_node, &nodes.all) {
-        (Some(each), Some(all)) if line.ranks().is_none() && chosen.is_empty() => {
-            let count = count(all);
+        (Some(each), Some(_)) if line.ranks().is_none() && chosen.is_empty() => {
+            // With none now, it waits for one.
+            let count = nodes.free.max(1);
             say("-N", count.to_string());
             say("-n", each.saturating_mul(count).to_string());
         }
@@ -131,7 +162,7 @@ pub fn words(line: &Line, nodes: &Nodes) -> Result<Vec<String>, Failure> {
             if let Some(each) = each.filter(|_| !line.spread) {
                 say("--ntasks-per-node", each);
             } else if !line.spread && !places.iter().any(Option::is_some) {
-                say("--ntasks-per-node", nodes.processors.max(1).to_string());
+                say("--ntasks-per-node", nodes.room(&chosen, ranks, processors));
             }
         }
     }
@@ -145,7 +176,7 @@ fn in_order(names: &[String]) -> String {
     if is_in_order { set } else { names.join(",") }
 }
 
-fn count<T>(all: &[T]) -> u32 {
+fn count(all: &[String]) -> u32 {
     u32::try_from(all.len()).unwrap_or(u32::MAX)
 }
 
@@ -181,14 +212,19 @@ mod tests {
 
     fn placed(text: &str, nodes: &Nodes) -> String {
         let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-        super::words(&read(&words).expect(text), nodes).expect(text).join(" ")
+        let processors = |name: &str| match name {
+            "small" => Some(4),
+            "big" => Some(64),
+            _ => Some(8),
+        };
+        super::words(&read(&words).expect(text), nodes, &processors).expect(text).join(" ")
     }
 
     #[test]
     fn a_node_is_filled_before_the_next_one() {
         let host = |at: usize| (at > 1).then(|| "lab2".to_owned());
         let all = (0..4).map(|at| (format!("n{at}"), host(at))).collect();
-        let up = Nodes { all: Some(all), processors: 8 };
+        let up = Nodes { all: Some(all), free: 4 };
         for (text, words) in [
             ("x", "-n 1 --ntasks-per-node 8"),
             ("-n 4 x", "-n 4 --ntasks-per-node 8"),
@@ -217,6 +253,43 @@ mod tests {
         }
     }
 
+    /// Once the first node's processors stood for those of all.
+    #[test]
+    fn each_host_is_filled_by_its_own_processors() {
+        let all = ["n0", "n1", "small", "big"].map(|name| (name.to_owned(), None));
+        let up = Nodes { all: Some(all.into()), free: 4 };
+        for (text, words) in [
+            ("-n 68 -host small,big x", "-w small,big -n 68 --ntasks-per-node 4,64"),
+            ("-n 99 -host small,big x", "-w small,big -n 99 --ntasks-per-node 4,64"),
+            ("-n 60 -host big,small,n0 x", "-w big,small,n0 -n 60 --ntasks-per-node 64"),
+            ("-n 12 -host n0,small,big x", "-w n0,small,big -n 12 --ntasks-per-node 8,4,1"),
+            ("-n 2 -host small x", "-w small -n 2 --ntasks-per-node 4"),
+            ("-n 68 -host small,big --map-by node x", "-w small,big -n 68"),
+        ] {
+            assert_eq!(placed(text, &up), words, "{text}");
+        }
+    }
+
+    #[test]
+    fn ranks_of_each_node_are_for_the_nodes_that_a_job_may_get() {
+        let node = |name: &str, state: &str, drained: Option<&str>| NodeStatus {
+            name: name.to_owned(),
+            state: state.to_owned(),
+            drained: drained.map(str::to_owned),
+            ..NodeStatus::default()
+        };
+        let nodes = |all: Vec<NodeStatus>| {
+            let status = Status { nodes: all, ..Status::default() };
+            Nodes::of(&status, |node| node.name != "n3")
+        };
+        let some = [("n0", "up", None), ("n1", "up", Some("old")), ("n2", "up", None)];
+        let other = [("n3", "up", None), ("n4", "down", None)];
+        let all = some.into_iter().chain(other).map(|(name, state, why)| node(name, state, why));
+        assert_eq!(placed("-ppn 2 x", &nodes(all.collect())), "-N 2 -n 4");
+        // It waits for one.
+        assert_eq!(placed("-ppn 2 x", &nodes(vec![node("n0", "down", None)])), "-N 1 -n 2");
+    }
+
     /// Once this machine's name was left out there, so that a file of hosts which begins with the
     /// head chose all but that.
     #[test]
@@ -224,7 +297,7 @@ mod tests {
         let own = rustix::system::uname().nodename().to_str().expect("a name").to_owned();
         let host = |at: usize| if at > 1 { "lab2".to_owned() } else { own.clone() };
         let all = (0..4).map(|at| (format!("n{at}"), Some(host(at)))).collect();
-        let up = Nodes { all: Some(all), processors: 8 };
+        let up = Nodes { all: Some(all), free: 4 };
         for (hosts, words) in [
             (&*own, "-w n[0-1] -n 4 --ntasks-per-node 8"),
             ("localhost", "-w n[0-1] -n 4 --ntasks-per-node 8"),
@@ -236,7 +309,7 @@ mod tests {
         // Here the list means the manager's machine, and this is another.
         let all = [("n0", "localhost"), ("n1", &*own), ("n2", "lab2")];
         let all = all.map(|(node, host)| (node.to_owned(), Some(host.to_owned())));
-        let up = Nodes { all: Some(all.into()), processors: 8 };
+        let up = Nodes { all: Some(all.into()), free: 3 };
         for (hosts, words) in [(&*own, "-w n1 -n 1"), ("localhost", "-w n0 -n 1")] {
             let words = format!("{words} --ntasks-per-node 8");
             assert_eq!(placed(&format!("-n 1 -host {hosts} x"), &up), words, "{hosts}");

@@ -41,6 +41,7 @@ pub use input::Input;
 pub use line::Connect;
 pub use mistakes::look;
 pub use session::{print_failure, run};
+pub use submit::of_partition;
 pub use sys::watch as watch_signals;
 
 use crate::cmd::table::shown;

@@ -412,7 +412,7 @@ fn check_processors(client: &Client, order: &Order) -> Result<(), Failure> {
 }
 
 /// The nodes of a partition, if the manager tells them here.
-fn of_partition(client: &Client, name: &str) -> Option<Vec<String>> {
+pub fn of_partition(client: &Client, name: &str) -> Option<Vec<String>> {
     let text = client.read_to_string("partitions").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" nodes="))?;
     nodeset::expand(line.split(' ').next()?).ok()
