@@ -6,7 +6,7 @@ use cluster::{Cluster, MUSTER, until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 use std::time::Duration;
@@ -366,6 +366,24 @@ fn new_files_get_the_modes_that_the_callers_would() {
         let umask = format!("0{umask}");
         assert_eq!(said.sorted(), [&umask[..], &umask, mode, mode], "{said:?}");
     }
+    cluster.down();
+}
+
+#[test]
+fn a_pipe_that_somebody_made_non_blocking_gets_all_of_the_json_object() {
+    let cluster = Cluster::up("t0110pipe", 1);
+    let (mut read, write) = std::io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&write, true).unwrap();
+    let line = "head -c 300000 /dev/zero | tr '\\0' x";
+    let mut call = cluster.muster(&["run", "--json", "-i", "none", "sh", "-c", line]);
+    let mut muster = call.command.stdout(write).spawn().unwrap();
+    // It has a copy of the end that is written to.
+    drop(call);
+    let mut said = Vec::new();
+    read.read_to_end(&mut said).unwrap();
+    assert!(muster.wait().unwrap().success());
+    let object: Value = serde_json::from_slice(&said).expect("a whole object");
+    assert_eq!(object["ranks"][0]["stdout"].as_str().unwrap().len(), 300_000);
     cluster.down();
 }
 

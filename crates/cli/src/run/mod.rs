@@ -49,6 +49,7 @@ use muster_machine::manager::spec::{Spec, Status};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::Client;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -121,10 +122,11 @@ pub fn ended(status: &Status, job: &str) -> (u8, Vec<String>) {
     }
 }
 
-/// Prints a line on stdout.
+/// Prints a line on stdout, also on one that somebody made non-blocking.
 fn print(line: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush())
+    io::stdout().lock().flush()?;
+    let out = io::stdout().as_fd().try_clone_to_owned()?;
+    show::write_all(&out.into(), format!("{line}\n").as_bytes())
 }
 
 /// The system's sentence without the number that Rust adds.

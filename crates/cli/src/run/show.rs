@@ -314,7 +314,7 @@ fn created(name: &str) -> io::Result<File> {
 }
 
 /// Writes all, also to a terminal or pipe that somebody made non-blocking.
-fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match file.write(bytes) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
