@@ -465,7 +465,11 @@ impl Session<'_> {
             // The job is ended in order; its status still comes.
             self.failure = Some(Failure::new("E140", exit::OURS, cannot_write(&failed)));
         }
-        self.order("kill".to_owned());
+        // Of a job that is to end already, ranks have their time: what they do in it, such as to
+        // write a checkpoint, needs no reader, and the terminal may have been the first to go.
+        if self.plan.due().is_none() {
+            self.order("kill".to_owned());
+        }
     }
 
     /// The ranks lack their input: what they make of that is worth nothing.

@@ -575,6 +575,28 @@ fn signals_go_on_and_who_is_to_end_is_made_to() {
 }
 
 #[test]
+fn ranks_that_are_to_end_have_their_time_though_nobody_reads_them_any_more() {
+    let dir = Scratch::new("deaf");
+    let fifo = dir.0.join("out");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let mut wish = wish([dir.goal("out"), Goal::Nowhere]);
+    wish.grace = Duration::from_millis(500);
+    let code = run(Fake::new(1, None), wish, move |fake, events| {
+        let mut reader = std::fs::File::open(fifo).unwrap();
+        assert_eq!(fake.told(), "start");
+        fake.say(0, 0, b"x");
+        reader.read_exact(&mut [0]).unwrap();
+        events.tell(Event::Signal(libc::SIGHUP));
+        assert_eq!(fake.told(), "signal HUP");
+        drop(reader);
+        fake.say(0, 0, b"writing a checkpoint\n");
+        assert_eq!([fake.told(), fake.told()], ["signal TERM", "kill"]);
+        fake.end(137, &[9]);
+    });
+    assert_eq!(&*code.unwrap_err().id, "E140");
+}
+
+#[test]
 fn what_cannot_be_written_ends_the_job() {
     let full = || Goal::Files(Template::parse("/dev/full").unwrap());
     let code = run(Fake::new(1, None), wish([full(), Goal::Nowhere]), |fake, _| {
