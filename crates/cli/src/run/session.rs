@@ -262,6 +262,8 @@ impl Session<'_> {
             Event::Sent(sent, all) => self.progress.sent(sent, all),
             Event::Made(client, job) => {
                 self.made = Some((client, job));
+                // Over another connection they are to be asked for anew.
+                self.is_noting = false;
                 // It may be long until it runs: its nodes may be slow.
                 self.notes_at = Some(Instant::now() + notes::LATER);
             }
@@ -314,8 +316,6 @@ impl Session<'_> {
         let pump = pump::start(show, ranks, self.told.clone());
         self.job = Some(Job { id, owner: Some(owner), ctl: None, pump, number: 0 });
         let number = client.as_ref().map_or(1, |client| self.line.set(client.clone()));
-        // Over another connection they are to be asked for anew.
-        self.is_noting &= client.is_none();
         if let Some(source) = self.source.take() {
             input::start(source, self.line.clone(), id, self.told.clone());
         }
