@@ -87,8 +87,9 @@ fn translated(line: &Line, context: &Context) -> Result<Result<Vec<String>, Fail
     let here = here.map_err(because("the directory that you are in", "E161"))?;
     let all = || {
         let mut words = place::words(line, &nodes, &processors)?;
-        words.extend(line.run.iter().cloned());
-        words.extend(programs::words(line, &here, is_here)?);
+        let (flags, command) = programs::words(line, &here, is_here)?;
+        // Of a flag that is there twice the last counts: what was told.
+        words.extend(flags.into_iter().chain(line.run.iter().cloned()).chain(command));
         Ok(words)
     };
     Ok(all())

@@ -29,13 +29,15 @@ use std::time::Duration;
 /// Without -N and -n one rank runs on one node; with -N alone, one rank on each node. With no
 /// cluster up, one is started on this machine and taken down again.
 ///
-/// More flags of srun are taken, and what they mean here is in docs/coming.md.
+/// Of a flag that is given twice the last counts. More flags of srun are taken, and what they mean
+/// here is in docs/coming.md.
 ///
 /// The exit status is that of the first rank that failed: its own, or 128 plus the number of the
 /// signal that killed it; 124 when the time limit ended the job, 2 for a mistake on the command
 /// line, 125 when the cluster refuses or Muster failed, 126 and 127 when the program could not be
 /// run or found.
 #[derive(Debug, clap::Args)]
+#[command(args_override_self = true)]
 pub struct Args {
     /// Number of nodes
     #[arg(short = 'N', long, value_name = "N", value_parser = node_count)]
@@ -577,6 +579,15 @@ mod tests {
         let requeue = |words| self::wish(words).unwrap().spec.requeue;
         assert_eq!(requeue("--requeue -i none prog"), 3);
         assert_eq!(requeue("--requeue=7 -i none prog"), 7);
+    }
+
+    #[test]
+    fn of_a_flag_that_is_given_twice_the_last_counts() {
+        let wish = wish("-n 2 -l --no-send -D /a -n 4 -l --no-send -D /b prog").unwrap();
+        assert_eq!((wish.spec.ranks, wish.spec.chdir.as_deref()), (Some(4), Some("/b")));
+        let all = self::wish("-x n0 -x n1 --env A=1 --env B=2 prog").unwrap().spec;
+        assert_eq!(all.exclude.as_deref(), Some("n0,n1"), "what may be repeated");
+        assert!(all.env.contains_key("A") && all.env.contains_key("B"));
     }
 
     #[test]

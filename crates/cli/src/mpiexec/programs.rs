@@ -8,12 +8,16 @@ use crate::run::{Failure, environment, foreign};
 use muster_base::elf;
 use std::path::{Path, PathBuf};
 
-/// Words for `muster run`: the flags, the program, its arguments. `in_place`: all nodes are on this
-/// machine, so what is here is there, and nothing is sent.
+/// Words for `muster run`: the flags; the program and its arguments. `in_place`: all nodes are on
+/// this machine, so what is here is there, and nothing is sent.
 ///
 /// # Errors
 /// A program that is not there or cannot be run, a variable that is not set.
-pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Failure> {
+pub fn words(
+    line: &Line,
+    here: &Path,
+    in_place: bool,
+) -> Result<(Vec<String>, Vec<String>), Failure> {
     let at = |part: &Part| place(here, part);
     let mut words = vec!["--chdir".to_owned(), at(&line.parts[0]).display().to_string()];
     // The whole job has them; what a part sets itself comes later, and counts there.
@@ -33,18 +37,17 @@ pub fn words(line: &Line, here: &Path, in_place: bool) -> Result<Vec<String>, Fa
             Some(path) => path.display().to_string(),
             None => part.command[0].clone(),
         };
-        words.extend(["--".to_owned(), program]);
-        words.extend(part.command[1..].iter().cloned());
-        return Ok(words);
+        let mut command = vec!["--".to_owned(), program];
+        command.extend(part.command[1..].iter().cloned());
+        return Ok((words, command));
     }
     let (script, sent) = script(line, here, in_place)?;
     for path in sent {
         words.extend(["--bcast".to_owned(), path.display().to_string()]);
     }
     let name = line.parts[0].command[0].rsplit('/').next().unwrap_or_default();
-    words.extend(["--name", name, "--", "sh", "-c"].map(str::to_owned));
-    words.push(script);
-    Ok(words)
+    words.extend(["--name", name].map(str::to_owned));
+    Ok((words, ["--", "sh", "-c", &script].map(str::to_owned).into()))
 }
 
 /// Where the ranks of a program work.
@@ -164,7 +167,8 @@ mod tests {
     fn no_name_of_a_variable_is_taken_for_a_command() {
         let words = |words: &[&str]| {
             let line = read(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
-            super::words(&line.expect("flags"), Path::new("/"), true).map(|words| words.join(" "))
+            let words = super::words(&line.expect("flags"), Path::new("/"), true);
+            words.map(|(flags, command)| [flags, command].concat().join(" "))
         };
         for odd in ["A;reboot;B", "a.b", "A B", "1A"] {
             let set = format!("{odd}=1");
