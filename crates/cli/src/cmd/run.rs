@@ -102,7 +102,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE|none|all|RANK")]
     input: Option<String>,
 
-    /// Write standard output to files: %j job, %n or %t rank, %N node, %% percent; or none
+    /// Write standard output to files: %j job, %n or %t rank, %N node, %% percent; none; or all,
+    /// which is to show it
     ///
     /// Ranks with the same file share it line by line. Without --error, standard error goes
     /// there as well. Directories must exist.
@@ -269,6 +270,8 @@ fn per_node(text: &str) -> Result<PerNode, String> {
 fn goal(text: &str) -> Result<Goal, String> {
     match text {
         "none" => Ok(Goal::Nowhere),
+        // Srun's word for what is so anyway.
+        "all" => Ok(Goal::Ours),
         _ => Template::parse(text).map(Goal::Files),
     }
 }
@@ -278,11 +281,12 @@ impl Args {
     fn look_at_streams(&self) -> Result<(), Failure> {
         let is_file = |goal: &Option<Goal>| matches!(goal, Some(Goal::Files(_)));
         // What is not said otherwise of errors goes where output goes.
-        let is_shown = self.output.is_none();
+        let is_given = |goal: &Option<Goal>| goal.as_ref().is_some_and(|goal| *goal != Goal::Ours);
+        let is_shown = !is_given(&self.output);
         let text = if self.fold && !is_shown && (is_file(&self.output) || is_file(&self.error)) {
             "-b shows equal output of several ranks once, which files have of each: leave out -b, \
              or write what it shows to a file: muster run -b ... > FILE"
-        } else if self.detach && (self.output.is_some() || self.error.is_some()) {
+        } else if self.detach && (is_given(&self.output) || is_given(&self.error)) {
             "the output of a detached job stays with the cluster: leave out --output and --error, \
              and take it by muster logs -f JOB > FILE"
         } else if self.detach && self.input.as_ref().is_some_and(|input| input != "none") {
@@ -571,6 +575,7 @@ mod tests {
         );
         assert_eq!((spec.stdin, spec.grace_ms, spec.requeue), (Stdin::ALL, 5000, 0));
         assert_eq!(wish.goals[0], wish.goals[1], "errors go with the output");
+        assert_eq!(self::wish("-b -o all prog").unwrap().goals, [Goal::Ours, Goal::Ours]);
         let spec = self::wish("-N 2-2 -x n3 -x n[1,3] -x= prog").unwrap().spec;
         assert_eq!((spec.nodes, spec.exclude.as_deref()), (Some(2), Some("n1,n3")));
         let style = |words| self::wish(words).unwrap().style;
@@ -603,8 +608,8 @@ mod tests {
             ("-t soon prog", "is no time"),
             ("-o a%q prog", "means nothing"),
             ("--raw -l prog", "cannot be used with"),
-            ("-b -o all prog", "-b shows equal output of several ranks once, which files have of"),
-            ("--detach -o all prog", "muster logs -f JOB > FILE"),
+            ("-b -o out prog", "-b shows equal output of several ranks once, which files have of"),
+            ("--detach -o out prog", "muster logs -f JOB > FILE"),
             ("--detach -i all prog", "sh -c 'PROGRAM < FILE'"),
             ("--detach --timing prog", "cannot be used with"),
             ("-l --json prog", "cannot be used with"),

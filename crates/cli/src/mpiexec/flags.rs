@@ -74,8 +74,23 @@ const FLAGS: &[Flag] = &[
         values: &["WHAT"],
         about: "",
         does: |line, values| {
-            let is_so = ["none", "default"].contains(&values[0].as_str());
-            line.ignored.extend((!is_so).then(|| format!("-bind-to {}", values[0])));
+            match values[0].split(':').next() {
+                Some("none") => return pass(line, &["--no-bind"]),
+                Some("default") => {}
+                _ => line.ignored.push(format!("-bind-to {}", values[0])),
+            }
+            Ok(())
+        },
+    },
+    Flag {
+        names: &["cpu-bind"],
+        values: &["HOW"],
+        about: "",
+        does: |line, values| {
+            if values[0].split(',').any(|word| ["none", "no"].contains(&word)) {
+                return pass(line, &["--no-bind"]);
+            }
+            line.ignored.push(format!("--cpu-bind={}", values[0]));
             Ok(())
         },
     },
@@ -145,6 +160,7 @@ const FLAGS: &[Flag] = &[
         about: "put the rank before each line of output",
         does: |line, _| pass(line, &["--label"]),
     },
+    Flag { names: &["output"], values: &["HOW"], about: "", does: output },
     Flag {
         names: &["stdin", "s"],
         values: &["all|none|RANK"],
@@ -222,7 +238,6 @@ const GRANTED: &[&str] = &[
 const IGNORED: &[(&str, usize)] = &[
     ("am", 1),
     ("bootstrap", 1),
-    ("cpu-bind", 1),
     ("display", 1),
     ("display-allocation", 0),
     ("display-map", 0),
@@ -272,14 +287,35 @@ fn number(text: &str) -> Result<u32, String> {
 }
 
 fn map_by(line: &mut Line, values: &[String]) -> Result<(), String> {
-    let mut words = values[0].split(':');
+    // Ranks with threads, as with -c of srun.
+    if values[0].split(':').any(is_size) {
+        pass(line, &["--no-bind"])?;
+    }
+    let mut words = values[0].split(':').filter(|word| !is_size(word));
     match (words.next(), words.next(), words.next()) {
         (Some("node"), ..) => line.spread = true,
         (Some("ppr"), Some(each), Some("node")) => line.per_node = Some(number(each)?),
-        (Some("slot" | "core" | "hwthread" | ""), more, _) if !more.is_some_and(is_size) => {}
+        (None | Some("slot" | "core" | "hwthread" | ""), ..) => {}
         _ => line.ignored.push(format!("-map-by {}", values[0])),
     }
     Ok(())
+}
+
+/// What Open MPI's words ask for; what is none of them is a file, as for `muster run`.
+fn output(line: &mut Line, values: &[String]) -> Result<(), String> {
+    let is_tag = |word: &str| ["tag", "tag-detailed", "tag-fullname"].contains(&word);
+    let others = ["timestamp", "xml", "merge", "merge-stderr-to-stdout"];
+    let words = || values[0].split(',').map(|word| word.split(':').next().unwrap_or(word));
+    let is_known = |word: &str| {
+        let is_place = word.starts_with("dir=") || word.starts_with("file=");
+        is_tag(word) || is_place || others.contains(&word)
+    };
+    if !words().all(is_known) {
+        return pass(line, &["--output", &values[0]]);
+    }
+    let unheeded = words().filter(|word| !is_tag(word)).map(|word| format!("--output {word}"));
+    line.ignored.extend(unheeded);
+    if words().any(is_tag) { pass(line, &["--label"]) } else { Ok(()) }
 }
 
 /// Processors for each rank: the kernel gives them.
@@ -438,7 +474,10 @@ fn flag(line: &mut Line, words: &[String]) -> Result<usize, Failure> {
         }
     };
     if let Some(flag) = FLAGS.iter().find(|flag| flag.names.contains(&name)) {
-        let (values, used) = values(flag.values.len())?;
+        // A variable's name has no '=': both are in one word.
+        let first = given.as_ref().or(words.get(1));
+        let is_whole = flag.values == ["NAME", "VALUE"] && first.is_some_and(|it| it.contains('='));
+        let (values, used) = values(if is_whole { 1 } else { flag.values.len() })?;
         (flag.does)(line, &values).map_err(|why| mistake(format!("{written}: {why}")))?;
         return Ok(used);
     }
@@ -521,7 +560,6 @@ mod tests {
         };
         assert_eq!(all.parts, [part]);
         assert!(line("-map-by node x").unwrap().spread);
-        assert_eq!(line("--map-by core:PE=2 x").unwrap().ignored, ["-map-by core:PE=2"]);
         let odd = line("--cpu-bind=cores --output-filename out -timestamp-output x").unwrap();
         assert_eq!(odd.ignored, ["--cpu-bind=cores", "--output-filename", "-timestamp-output"]);
         assert_eq!(line("-ppn=3 x").unwrap().per_node, Some(3));
@@ -531,6 +569,46 @@ mod tests {
         );
         assert_eq!(line("-V").unwrap().tells, Some(Tells::Version));
         assert_eq!(line("-n 2 -- -odd").unwrap().parts[0].command, ["-odd"]);
+    }
+
+    #[test]
+    fn ranks_that_are_not_to_be_bound_are_not() {
+        for text in ["--bind-to none x", "--cpu-bind none x", "--cpu-bind=v,no x"] {
+            let line = line(text).unwrap();
+            assert_eq!((line.run, line.ignored.len()), (vec!["--no-bind".to_owned()], 0), "{text}");
+        }
+        for (text, spread, each) in [
+            ("--map-by node:PE=4 x", true, None),
+            ("--map-by slot:PE=4 x", false, None),
+            ("--map-by ppr:2:node:pe=4 x", false, Some(2)),
+            ("--map-by PE=4 x", false, None),
+        ] {
+            let line = line(text).unwrap();
+            assert_eq!((line.run, line.ignored.len()), (vec!["--no-bind".to_owned()], 0), "{text}");
+            assert_eq!((line.spread, line.per_node), (spread, each), "{text}");
+        }
+        assert!(line("--bind-to core --map-by slot x").unwrap().run.is_empty());
+    }
+
+    #[test]
+    fn words_for_output_are_no_files() {
+        let told = |text: &str| {
+            let line = line(text).unwrap();
+            (line.run.join(" "), line.ignored.join(", "))
+        };
+        let (label, none) = ("--label".to_owned(), String::new());
+        assert_eq!(told("--output tag x"), (label.clone(), none.clone()));
+        let left_out = "--output timestamp, --output dir=/d".to_owned();
+        assert_eq!(told("--output tag,timestamp,dir=/d:nocopy x"), (label, left_out));
+        assert_eq!(told("--output=o.%n x"), ("--output o.%n".to_owned(), none));
+    }
+
+    #[test]
+    fn a_variable_that_is_set_in_one_word_takes_no_other() {
+        let all = line("--env A=1 -genv B=2 -env C 3 -genv=D=4 -env=E 5 ./a x").unwrap();
+        assert_eq!(all.parts[0].env, ["A=1", "C=3", "E=5"]);
+        assert_eq!(all.global_env, ["B=2", "D=4"]);
+        assert_eq!(all.parts[0].command, ["./a", "x"]);
     }
 
     #[test]
