@@ -137,7 +137,7 @@ impl Show {
                     }
                 };
                 places[place].streams += 1;
-                let labelled = label || style == Style::Fold;
+                let labelled = label || style == Style::Fold && place < OURS.len();
                 let label = if labelled { format!("{rank}: ") } else { String::new() };
                 taps.push(Tap { place, label, lines: Lines::default(), kept: Kept::default() });
             }
@@ -405,6 +405,19 @@ mod tests {
         show.data(2, b"later\n", now);
         assert!(taken(&mut show, 0).ends_with("x\n1: later\n"));
         assert!(taken(&mut show, 1).contains("too much output to fold"));
+    }
+
+    #[test]
+    fn folded_ranks_label_no_lines_of_their_files() {
+        let dir = std::env::temp_dir().join(format!("muster-folded-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let goal = Goal::Files(Template::parse(&format!("{}/%n", dir.display())).unwrap());
+        let nodes = ["n0", "n1"].map(str::to_owned);
+        let mut show = Show::new(Style::Fold, false, [&Goal::Ours, &goal], 7, &nodes).unwrap();
+        show.data(3, b"oops\n", Instant::now());
+        show.flush().unwrap();
+        assert_eq!(std::fs::read(dir.join("1")).unwrap(), b"oops\n");
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]
