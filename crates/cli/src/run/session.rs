@@ -124,7 +124,7 @@ pub(super) fn run_told(
         wish,
     };
     let result = session.decide(events);
-    let job = session.job.as_ref().map(|job| job.id);
+    let job = session.id();
     result.map_err(|failure| Failure { job, ..failure })
 }
 
@@ -364,8 +364,14 @@ impl Session<'_> {
         if self.job.is_none() {
             // Nothing runs yet; leaving takes back what was begun.
             return matches!(name, "INT" | "TERM" | "HUP").then(|| {
+                let job = self.id();
                 self.cancel(name);
-                self.leave(signal)
+                let code = self.leave(signal);
+                if self.wish.json {
+                    let text = format!("SIG{name} ended it before it ran");
+                    print_failure(&Failure { job, ..Failure::new("E305", code, text) });
+                }
+                code
             });
         }
         let action = self.plan.signal(name, Instant::now());
@@ -379,6 +385,12 @@ impl Session<'_> {
             Action::Leave => return Some(self.leave(signal)),
         }
         None
+    }
+
+    /// The job's number, once it has one.
+    fn id(&self) -> Option<u64> {
+        let made = self.made.as_ref().map(|(_, job)| *job);
+        self.job.as_ref().map(|job| job.id).or(made)
     }
 
     /// Has a job that does not run yet ended by a signal: that its client goes away, which ends it

@@ -524,7 +524,7 @@ fn an_impossible_job_is_refused_in_the_managers_words() {
         assert_eq!(fake.told(), "start");
     });
     let failure = code.unwrap_err();
-    assert_eq!((&*failure.id, failure.exit), ("E110", 125));
+    assert_eq!((&*failure.id, failure.exit, failure.job), ("E110", 125, Some(1)));
     assert!(failure.text.starts_with("8 nodes asked, 4 exist"), "{failure}");
 }
 
