@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::{Usage, cargo, check, output, root, target_dir};
+use crate::workspace::{Usage, cargo, check, host, root, target_dir};
 
 /// A word on the command line, and how the names of its targets begin.
 const GROUPS: [(&str, &str); 3] = [("9p", "ninep_"), ("fabric", "fabric_"), ("all", "")];
@@ -124,14 +124,12 @@ pub fn targets(root: &Path) -> Result<Vec<String>> {
 /// # Errors
 /// What the compiler says.
 pub fn build(root: &Path) -> Result<PathBuf> {
-    let version = output(Command::new("rustc").arg("-vV"))?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.context("rustc -vV names no host")?;
+    let host = host()?;
     let target_dir = target_dir(root).join("fuzz");
     let mut command = cargo(root);
     // With --target, the flags reach neither build scripts nor procedural macros.
     command.args(["build", "--quiet", "--release", "--manifest-path", "fuzz/Cargo.toml"]);
-    command.args(["--target", host]).arg("--target-dir").arg(&target_dir);
+    command.args(["--target", &host]).arg("--target-dir").arg(&target_dir);
     check(command.env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS"))?;
     Ok(target_dir.join(host).join("release"))
 }

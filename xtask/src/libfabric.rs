@@ -5,16 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
+use crate::conformance::DEBIAN_SOURCE;
 use crate::workspace::{check, output, target_dir};
 
 /// The upstream part of Debian 13's source package, and its checksum there.
-const SOURCE: &str = "pool/main/libf/libfabric/libfabric_2.1.0.orig.tar.xz";
+const ARCHIVE: &str = "libfabric_2.1.0.orig.tar.xz";
 const SHA256: &str = "1a66369772d5bb151737214af1c478993e969cf298e8f9ed369e7a2ab8d8c6df";
-
-/// Debian's downloader, which goes where apt goes and compares checksums.
-const DOWNLOADER: &str = "/usr/lib/apt/apt-helper";
 
 /// What is left out, above all what would search for devices when the library is opened.
 const WITHOUT: [&str; 20] = [
@@ -55,7 +53,8 @@ pub fn build(root: &Path) -> Result<()> {
         }
     }
     fs::create_dir_all(&work).with_context(|| format!("creating {}", work.display()))?;
-    download(&work.join("source.tar.xz"))?;
+    let mut fetch = Command::new(root.join(DEBIAN_SOURCE));
+    check(fetch.args(["libfabric", ARCHIVE, SHA256]).arg(work.join("source.tar.xz")))?;
     // What they say is only of interest when they fail, and then at its end.
     let run = |program: &str, arguments: &[&str]| {
         let mut command = Command::new(program);
@@ -74,22 +73,4 @@ pub fn build(root: &Path) -> Result<()> {
     run("make", &["install-libLTLIBRARIES", "install-rdmaincludeHEADERS"])?;
     fs::remove_dir_all(&work).with_context(|| format!("removing {}", work.display()))?;
     fs::write(&stamp, SHA256).with_context(|| format!("writing {}", stamp.display()))
-}
-
-/// Fetches the source from the Debian mirror that apt uses.
-fn download(to: &Path) -> Result<()> {
-    let from = ["indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Component: main"];
-    let known = || output(Command::new("apt-get").args(from));
-    let mut mirrors = known()?;
-    if mirrors.trim().is_empty() {
-        // Images of containers come without apt's lists.
-        check(Command::new("apt-get").args(["update", "-qq"]))?;
-        mirrors = known()?;
-    }
-    let Some(mirror) = mirrors.lines().next() else {
-        bail!("apt knows no Debian mirror, which has libfabric's source: {SOURCE}");
-    };
-    let uri = format!("{}/{SOURCE}", mirror.trim_end_matches('/'));
-    let sum = format!("SHA256:{SHA256}");
-    check(Command::new(DOWNLOADER).args(["-qq", "download-file", &uri]).arg(to).arg(sum))
 }

@@ -7,9 +7,10 @@ use std::process::{Command, ExitCode};
 
 use anyhow::Result;
 
+use crate::conformance;
 use crate::libfabric;
 use crate::peers;
-use crate::workspace::{Usage, check, find_program, output, root};
+use crate::workspace::{Usage, cargo, check, find_program, host, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
 const PACKAGES: [(&str, &str); 20] = [
@@ -55,6 +56,9 @@ const GUEST: &str = "conformance/ninep/guest/setup";
 /// Go's 9P clients, as one program.
 const GO_CLIENT: &str = "conformance/ninep/go";
 
+/// What `cargo xtask ci` builds.
+const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
+
 /// The command.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let with_peers = match arguments {
@@ -69,6 +73,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     if !missing.is_empty() && !install(&missing)? {
         return Ok(ExitCode::FAILURE);
     }
+    fetch_crates(&root)?;
     let guest = root.join(GUEST);
     if guest.exists() {
         check(Command::new(guest).current_dir(&root))?;
@@ -79,12 +84,23 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         check(Command::new("go").args(["mod", "download"]).current_dir(go_client))?;
     }
     libfabric::build(&root)?;
+    conformance::fetch(&root)?;
     if with_peers && !peers::prepare(&root, None) {
         eprintln!("setup: the benchmarks named above go without those peers");
         return Ok(ExitCode::FAILURE);
     }
     println!("setup: all there");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Fetches what all is built of, so that the tests need no network.
+fn fetch_crates(root: &Path) -> Result<()> {
+    for manifest in MANIFESTS {
+        let mut fetch = cargo(root);
+        fetch.args(["fetch", "--quiet", "--locked", "--target", &host()?, "--manifest-path"]);
+        check(fetch.arg(manifest))?;
+    }
+    Ok(())
 }
 
 /// Whether a package's sign is there.

@@ -58,6 +58,13 @@ pub fn cargo(root: &Path) -> Command {
     command
 }
 
+/// What rustc calls this machine.
+pub fn host() -> Result<String> {
+    let version = output(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).context("rustc -vV names no host")
+}
+
 /// Runs a command with our streams; a failure names it.
 pub fn check(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", line(command)))?;
