@@ -13,7 +13,7 @@ use crate::peers;
 use crate::workspace::{Usage, cargo, check, find_program, host, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
-const PACKAGES: [(&str, &str); 20] = [
+const PACKAGES: [(&str, &str); 21] = [
     ("autoconf", "autoreconf"), // with the next, libtool and make: libfabric
     ("automake", "automake"),
     ("cmake", "cmake"),       // asked where MPI is
@@ -30,6 +30,7 @@ const PACKAGES: [(&str, &str); 20] = [
     ("openssh-client", "ssh"),
     ("openssh-server", "sshd"),   // how a cluster is brought up on hosts
     ("pkg-config", "pkg-config"), // asked where MPI is
+    ("python3", "python3"),       // programs of tests
     ("qemu-user-static", "qemu-aarch64-static"), // programs for another processor than ours
     ("slurm-wlm", "slurmctld"),   // the same inside an allocation; needs munge
     ("udpcast", "udp-sender"),    // what sends images by multicast, to compare with
