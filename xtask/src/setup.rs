@@ -13,9 +13,11 @@ use crate::peers;
 use crate::workspace::{Usage, cargo, check, find_program, host, output, root};
 
 /// A Debian package, and a program whose presence means that it is not needed.
-const PACKAGES: [(&str, &str); 21] = [
+const PACKAGES: [(&str, &str); 24] = [
+    ("attr", "getfattr"), // with the next and QEMU: the guest with Debian's kernel
     ("autoconf", "autoreconf"), // with the next, libtool and make: libfabric
     ("automake", "automake"),
+    ("busybox-static", "busybox"),
     ("cmake", "cmake"),       // asked where MPI is
     ("diod", "diod"),         // the 9P server to beat
     ("fuse3", "fusermount3"), // mounts without being root
@@ -31,10 +33,11 @@ const PACKAGES: [(&str, &str); 21] = [
     ("openssh-server", "sshd"),   // how a cluster is brought up on hosts
     ("pkg-config", "pkg-config"), // asked where MPI is
     ("python3", "python3"),       // programs of tests
+    ("qemu-system-x86", "qemu-system-x86_64"),
     ("qemu-user-static", "qemu-aarch64-static"), // programs for another processor than ours
-    ("slurm-wlm", "slurmctld"),   // the same inside an allocation; needs munge
-    ("udpcast", "udp-sender"),    // what sends images by multicast, to compare with
-    ("xz-utils", "xz"),           // libfabric's source
+    ("slurm-wlm", "slurmctld"),                  // the same inside an allocation; needs munge
+    ("udpcast", "udp-sender"),                   // what sends images by multicast, to compare with
+    ("xz-utils", "xz"),                          // libfabric's source
 ];
 
 /// The same for the peers of benchmarks beyond these. What has no program of its own is told by a
@@ -49,6 +52,17 @@ const PEERS: [(&str, &str); 9] = [
     ("pdsh", "pdsh"),
     ("python3-venv", "python3 -m ensurepip"), // MPIs that PyPI has
     ("ucx-utils", "ucx_perftest"),
+];
+
+/// Something that the tests need and that is no package.
+type Step = (&'static str, fn(&Path) -> Result<()>);
+
+const STEPS: [Step; 5] = [
+    ("crates", fetch_crates),
+    ("guest with Debian's kernel", prepare_guest),
+    ("Go modules", fetch_modules),
+    ("libfabric", libfabric::build),
+    ("sources of MPI programs", conformance::fetch),
 ];
 
 /// Prepares the Linux guest in which the kernel's own 9P client is tested.
@@ -74,24 +88,30 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     if !missing.is_empty() && !install(&missing)? {
         return Ok(ExitCode::FAILURE);
     }
-    fetch_crates(&root)?;
-    let guest = root.join(GUEST);
-    if guest.exists() {
-        check(Command::new(guest).current_dir(&root))?;
-    }
-    let go_client = root.join(GO_CLIENT);
-    if go_client.exists() {
-        // Its libraries, checked against go.sum; the tests build it.
-        check(Command::new("go").args(["mod", "download"]).current_dir(go_client))?;
-    }
-    libfabric::build(&root)?;
-    conformance::fetch(&root)?;
-    if with_peers && !peers::prepare(&root, None) {
+    let failed = failing(&STEPS, &root);
+    let no_peer_is_missing = !with_peers || peers::prepare(&root, None);
+    if !no_peer_is_missing {
         eprintln!("setup: the benchmarks named above go without those peers");
+    }
+    if !failed.is_empty() {
+        eprintln!("setup: tests that need them will fail: {}", failed.join(", "));
+    }
+    if !no_peer_is_missing || !failed.is_empty() {
         return Ok(ExitCode::FAILURE);
     }
     println!("setup: all there");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Takes all steps, and returns the names of those that failed: none needs another, and who cannot
+/// have one can use the others.
+fn failing(steps: &[Step], root: &Path) -> Vec<&'static str> {
+    let failed = steps.iter().filter_map(|(name, step)| {
+        let error = step(root).err()?;
+        eprintln!("setup: no {name}: {error:#}");
+        Some(*name)
+    });
+    failed.collect()
 }
 
 /// Fetches what all is built of, so that the tests need no network.
@@ -102,6 +122,15 @@ fn fetch_crates(root: &Path) -> Result<()> {
         check(fetch.arg(manifest))?;
     }
     Ok(())
+}
+
+fn prepare_guest(root: &Path) -> Result<()> {
+    check(Command::new(root.join(GUEST)).current_dir(root))
+}
+
+/// The libraries of Go's clients, checked against go.sum; the tests build these.
+fn fetch_modules(root: &Path) -> Result<()> {
+    check(Command::new("go").args(["mod", "download"]).current_dir(root.join(GO_CLIENT)))
 }
 
 /// Whether a package's sign is there.
@@ -143,6 +172,8 @@ fn apt() -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anyhow::bail;
+    use std::fs;
 
     #[test]
     fn what_is_missing_is_told_by_a_program_a_file_or_a_module() {
@@ -152,6 +183,19 @@ mod tests {
         for missing in ["no-such-program", "/usr/lib/ARCH/no-such-file", "python3 -m no_such"] {
             assert!(!is_there(missing), "{missing}");
         }
+    }
+
+    #[test]
+    fn what_cannot_be_had_does_not_keep_the_rest_from_being_prepared() {
+        let folder = std::env::temp_dir().join(format!("xtask-setup-{}", std::process::id()));
+        let steps: [Step; 3] = [
+            ("one", |_| bail!("not here")),
+            ("two", |folder| Ok(fs::create_dir(folder)?)),
+            ("three", |_| bail!("nor this")),
+        ];
+        let failed = failing(&steps, &folder);
+        fs::remove_dir(&folder).expect("the second step has made it");
+        assert_eq!(failed, ["one", "three"]);
     }
 
     #[test]
