@@ -317,15 +317,12 @@ fn timed(commands: Vec<Command>) -> Result<f64> {
 }
 
 /// A file with the peers' hosts, and the agent that stands for ssh: it skips options and the host,
-/// and runs the rest here, with temporary files of that host's own.
+/// and runs the rest here. It starts nothing of its own, which the peer would pay for.
 fn agents(home: &Path, nodes: usize) -> Result<(PathBuf, PathBuf)> {
     let (hosts, agent) = (home.join("hosts"), home.join("agent"));
     fs::write(&hosts, (1..=nodes).map(|node| format!("s{node}\n")).collect::<String>())?;
-    let text = format!(
-        "#!/bin/sh\nwhile :; do case \"$1\" in -*) shift;; *) break;; esac; done\n\
-         TMPDIR={}/$1; export TMPDIR; mkdir -p $TMPDIR; shift\nexec sh -c \"$*\"\n",
-        home.display()
-    );
+    let text = "#!/bin/sh\nwhile :; do case \"$1\" in -*) shift;; *) break;; esac; done\n\
+                shift\nexec sh -c \"$*\"\n";
     fs::write(&agent, text)?;
     fs::set_permissions(&agent, fs::Permissions::from_mode(0o755))?;
     Ok((hosts, agent))
@@ -392,6 +389,20 @@ mod tests {
             cases.iter().map(|case| (case.peer_name.as_str(), case.ratio().is_nan())).collect();
         assert_eq!(told, [("bound", false), ("bad", true), ("good", false)]);
         assert!(beside("a case", 1, &[("ours", 0.0, shell("exit 3"))], None).is_err());
+    }
+
+    #[test]
+    fn what_stands_for_ssh_starts_nothing_but_what_it_is_told() {
+        let home = Folder::new(&std::env::temp_dir(), "agent").expect("a folder");
+        let (_, agent) = agents(home.path(), 2).expect("it is written");
+        let shell = home.path().join("sh");
+        std::os::unix::fs::symlink("/bin/sh", shell).expect("a link");
+        let mut command = Command::new(agent);
+        // With nothing else in PATH, whatever it starts by itself is not found.
+        command.env("PATH", home.path()).args(["-x", "s1", "/bin/echo", "a;", "echo b"]);
+        let done = command.output().expect("it starts");
+        let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        assert_eq!(said, ["a\nb\n".to_owned(), String::new()]);
     }
 
     #[test]
