@@ -28,7 +28,7 @@ mod trials;
 use crate::report::{Case, Report, Samples};
 use anyhow::{Context, Result, ensure};
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use trials::Trial;
 
@@ -56,6 +56,8 @@ struct Found {
     flags: Samples,
     /// What peers said that had no figure to give in a round.
     failures: Vec<String>,
+    /// Those of them that are not there.
+    missing: BTreeSet<String>,
 }
 
 /// A flag's way from one processor to the other, once they are near each other, or will not be.
@@ -123,6 +125,8 @@ impl Found {
                 Err(error) if has_failed.get() => {
                     // A peer that hangs costs its own figure only.
                     let failure = format!("no figure: {error:#}");
+                    let cause = error.root_cause().to_string();
+                    self.missing.extend(cause.ends_with(peers::HOW_TO_GET).then_some(cause));
                     eprintln!("{failure}");
                     if !self.failures.contains(&failure) {
                         self.failures.push(failure);
@@ -200,8 +204,10 @@ pub fn run(quick: bool, only: Option<&str>) -> Result<Report> {
     ];
     notes.extend(trials.iter().zip(&found).map(|(trial, found)| found.note(trial)));
     notes.extend(found.iter().flat_map(|found| found.failures.iter().cloned()));
+    let missing: BTreeSet<String> = found.iter().flat_map(|found| found.missing.clone()).collect();
+    let missing = missing.into_iter().collect();
     let cases = trials.iter().zip(&found).flat_map(|(trial, found)| found.rows(trial)).collect();
-    Ok(Report { bench: "fabric", notes, cases })
+    Ok(Report { bench: "fabric", notes, missing, cases })
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<R
     if least > Duration::from_micros(SLICES[0].0) {
         notes.push(format!("turns shorter than {least:?} are not permitted here: no rows"));
     }
-    Ok(Report { bench: "gang", notes, cases })
+    Ok(Report { bench: "gang", notes, missing: Vec::new(), cases })
 }
 
 /// The two programs, each for about half a second or two on this machine alone.

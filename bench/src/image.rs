@@ -63,19 +63,18 @@ fn measure(quick: bool, home: &Path) -> Result<Report> {
     let has_udpcast = in_path("udp-sender").is_some();
     let mut cases = match has_udpcast {
         true => beside_udpcast(&lab, &server, rounds)?,
-        false => Vec::new(),
+        false => of_udpcast([const { Samples(Vec::new()) }; 3]),
     };
     lab.limit()?;
     cases.splice(0..0, level(&lab, &server, if quick { 1 } else { 3 })?);
+    let without = "without udpcast: no udp-sender: cargo xtask setup";
+    let missing = (!has_udpcast).then(|| without.to_owned()).into_iter().collect();
     let notes = vec![
-        match has_udpcast {
-            true => child::first_line("udp-sender", &["--license"]).unwrap_or_default(),
-            false => "without udpcast: no udp-sender: cargo xtask setup".to_owned(),
-        },
+        child::first_line("udp-sender", &["--license"]).unwrap_or_default(),
         "udpcast: --full-duplex, --min-receivers as many as there are".to_owned(),
         "ours: TLS between all, every chunk compared with its hash, a term of 5 s".to_owned(),
     ];
-    Ok(Report { bench: "image", notes, cases })
+    Ok(Report { bench: "image", notes, missing, cases })
 }
 
 /// The machines: clients from 1 on, and the server behind them.
@@ -229,6 +228,11 @@ fn beside_udpcast(lab: &Lab, server: &Server<'_>, rounds: usize) -> Result<Vec<C
             whole.0.push((rendezvous + sending) * 1e3);
         }
     }
+    Ok(of_udpcast([ours, whole, theirs]))
+}
+
+/// The rows of ours beside udpcast, and beside what it takes once all are there.
+fn of_udpcast([ours, whole, theirs]: [Samples; 3]) -> Vec<Case> {
     let case = |peer: Samples, name: &str, limit| Case {
         case: format!("12 MiB to {PEERS}, links not limited"),
         unit: "ms",
@@ -239,7 +243,7 @@ fn beside_udpcast(lab: &Lab, server: &Server<'_>, rounds: usize) -> Result<Vec<C
         limit,
         in_pairs: true,
     };
-    Ok(vec![case(whole, "udpcast", 10.0), case(theirs, "udpcast without its rendezvous", 1.0)])
+    vec![case(whole, "udpcast", 10.0), case(theirs, "udpcast without its rendezvous", 1.0)]
 }
 
 /// Seconds until udpcast begins to send, and from then until all have said that they have all.

@@ -13,6 +13,7 @@ mod figure;
 mod program;
 mod slurm;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,9 @@ const BIG: usize = 12 << 20;
 /// What a contender's launch is: commands, one after the other.
 type Launch<'a> = Box<dyn Fn() -> Result<Vec<Command>> + 'a>;
 
+/// A contender's name, the ratio that is wanted, and its launch if it is there.
+type Row<'a> = (&'static str, f64, Option<Launch<'a>>);
+
 /// How it is measured.
 #[derive(Debug)]
 pub struct Settings<'a> {
@@ -68,34 +72,41 @@ pub fn run(settings: &Settings<'_>) -> Result<Report> {
 }
 
 fn measure(settings: &Settings<'_>, base: &Path, home: &Path) -> Result<Report> {
-    let mut cases = Vec::new();
+    let (mut cases, mut missing) = (Vec::new(), BTreeSet::new());
     for (nodes, rounds) in if settings.quick { [(16, 5), (64, 3)] } else { [(16, 15), (64, 9)] } {
         let home = home.join(nodes.to_string());
         let hosts = match settings.namespaces {
             true => Some(Namespaces::make(nodes, &home)?),
             false => None,
         };
-        cases.extend(on(nodes, rounds, hosts.as_ref(), base, &home)?);
+        fs::create_dir_all(&home)?;
+        let both = Both::up(nodes, hosts.as_ref(), base, &home)?;
+        missing.extend(both.without.clone());
+        cases.extend(small(&both, rounds, &home)?);
+        cases.extend(large(&both, rounds, &home)?);
     }
     let place = match settings.namespaces {
         true => "each node in a network namespace, on one bridge; ours over TLS",
         false => "all nodes on loopback",
     };
-    let mut notes: Vec<String> = PEERS.iter().filter_map(|peer| peer.missing()).collect();
-    notes.extend([
+    // Open MPI wants hosts that are others.
+    let all = PEERS.iter().filter(|peer| settings.namespaces || peer.0 != OPEN.0);
+    missing.extend(all.filter_map(|peer| peer.missing()));
+    let missing = missing.into_iter().collect();
+    let mut notes = vec![
         place.to_owned(),
         format!("{}; load {}", first("slurmd", "-V"), load()),
         first("pdsh", "-V"),
         "ours and Slurm keep daemons and statuses; ours a control group a rank as well".to_owned(),
         "processor time is that of daemons, commands and programs, less what is used idly".into(),
-    ]);
+    ];
     if !cases.iter().any(|case| case.unit == "ms" && case.case.starts_with("processor time")) {
         notes.push("without processor time: no control group counts for us (as root)".to_owned());
     }
     if let Some(path) = settings.figure {
         notes.extend(figure::measure(settings.quick, path, base, home)?);
     }
-    Ok(Report { bench: "launch", notes, cases })
+    Ok(Report { bench: "launch", notes, missing, cases })
 }
 
 /// A peer, and the programs that it is; each is there or costs its own rows.
@@ -128,6 +139,8 @@ struct Both<'a> {
     nodes: usize,
     cluster: Cluster,
     slurm: Option<Slurm>,
+    /// Why Slurm did not come up, though it is there.
+    without: Option<String>,
     meters: Option<(Meter, Meter)>,
     hosts: Option<&'a Namespaces>,
 }
@@ -139,15 +152,17 @@ impl<'a> Both<'a> {
             Some(hosts) => Cluster::up_on(hosts, nodes, base),
             None => Cluster::up(nodes, base),
         };
-        let slurm = || {
-            let slurm = SLURM.is_there().then(|| Slurm::up(&home.join("slurm"), nodes, hosts));
-            slurm.transpose()
-        };
+        // A peer that does not come up costs its own rows only.
+        let slurm = || Ok(SLURM.is_there().then(|| Slurm::up(&home.join("slurm"), nodes, hosts)));
         let (cluster, slurm) = match &meters {
             Some((one, other)) => (one.within(ours)?, other.within(slurm)?),
             None => (ours()?, slurm()?),
         };
-        Ok(Both { nodes, cluster, slurm, meters, hosts })
+        let (slurm, without) = match slurm {
+            Some(Err(error)) => (None, Some(format!("without Slurm on {nodes}: {error:#}"))),
+            slurm => (slurm.and_then(Result::ok), None),
+        };
+        Ok(Both { nodes, cluster, slurm, without, meters, hosts })
     }
 
     /// Processor time for each node.
@@ -160,10 +175,14 @@ impl<'a> Both<'a> {
     ) -> Result<Vec<Case>> {
         let Some((of_ours, of_slurm)) = &self.meters else { return Ok(Vec::new()) };
         let (mut one, mut other) = (Samples::default(), Samples::default());
-        for _ in 0..rounds {
+        for round in 0..rounds {
             let ours = Some((of_ours, &ours, &mut one));
             let slurms = slurms.as_ref().map(|launch| (of_slurm, launch, &mut other));
-            for (meter, launch, samples) in ours.into_iter().chain(slurms) {
+            let mut both: Vec<_> = ours.into_iter().chain(slurms).collect();
+            if round % 2 == 1 {
+                both.reverse();
+            }
+            for (meter, launch, samples) in both {
                 let commands = launch()?;
                 let cost = meter.cost(|| timed(commands).map(drop))?;
                 samples.0.push(cost / self.nodes as f64);
@@ -172,24 +191,8 @@ impl<'a> Both<'a> {
         let title = format!("processor time a node, {what} on {}", self.nodes);
         let bound = Case::bound(&title, "ms", one.clone(), most);
         let slurm = Case { peer: other, peer_name: "Slurm".to_owned(), limit: ratio, ..bound };
-        let mut cases = vec![Case::bound(&title, "ms", one, most)];
-        cases.extend(slurms.map(|_| slurm));
-        Ok(cases)
+        Ok(vec![Case::bound(&title, "ms", one, most), slurm])
     }
-}
-
-fn on(
-    nodes: usize,
-    rounds: usize,
-    hosts: Option<&Namespaces>,
-    base: &Path,
-    home: &Path,
-) -> Result<Vec<Case>> {
-    fs::create_dir_all(home)?;
-    let both = Both::up(nodes, hosts, base, home)?;
-    let mut cases = small(&both, rounds, home)?;
-    cases.extend(large(&both, rounds, home)?);
-    Ok(cases)
 }
 
 /// `true`.
@@ -203,23 +206,20 @@ fn small(both: &Both<'_>, rounds: usize, home: &Path) -> Result<Vec<Case>> {
     let hydra = || Ok(vec![hydra(&list, &agent, &count)]);
     let pdsh = || Ok(vec![pdsh(nodes, hosts.is_some().then_some(&agent))]);
     let open = || Ok(vec![open_mpi(&list, &agent, &count)]);
-    let mut rows: Vec<(&str, f64, Launch<'_>)> = vec![("ours", 0.0, Box::new(ours))];
-    if let Some(slurm) = slurm {
-        rows.push(("srun", limit(nodes, 1.0 / 0.10, 1.0 / 0.07), Box::new(move || srun(slurm))));
-    }
-    if HYDRA.is_there() {
-        rows.push(("Hydra", 4.0, Box::new(hydra)));
-    }
-    if PDSH.is_there() {
-        rows.push(("pdsh", 1.0, Box::new(pdsh)));
-    }
-    if hosts.is_some() && OPEN.is_there() {
-        rows.push(("Open MPI", 4.0, Box::new(open)));
+    let slurms = || slurm.as_ref().map(|slurm| -> Launch<'_> { Box::new(move || srun(slurm)) });
+    let mut rows: Vec<Row<'_>> = vec![
+        ("ours", 0.0, Some(Box::new(ours))),
+        ("srun", limit(nodes, 1.0 / 0.10, 1.0 / 0.07), slurms()),
+        ("Hydra", 4.0, HYDRA.is_there().then(|| -> Launch<'_> { Box::new(hydra) })),
+        ("pdsh", 1.0, PDSH.is_there().then(|| -> Launch<'_> { Box::new(pdsh) })),
+    ];
+    if hosts.is_some() {
+        let open = OPEN.is_there().then(|| -> Launch<'_> { Box::new(open) });
+        rows.push(("Open MPI", 4.0, open));
     }
     let most = Some(limit(nodes, 16.0, 50.0));
     let mut cases = beside(&format!("true on {nodes}"), rounds, &rows, most)?;
-    let slurms = slurm.as_ref().map(|slurm| -> Launch<'_> { Box::new(move || srun(slurm)) });
-    cases.extend(both.spent("true", rounds, (Box::new(ours), slurms), [1.5, 13.3])?);
+    cases.extend(both.spent("true", rounds, (Box::new(ours), slurms()), [1.5, 13.3])?);
     Ok(cases)
 }
 
@@ -231,23 +231,21 @@ fn large(both: &Both<'_>, rounds: usize, home: &Path) -> Result<Vec<Case>> {
     let program = Program::make(&file, BIG)?;
     let there = || Ok(vec![cluster.command(&["run", "-N", &count, &program.path])]);
     let sent = || program.renew(nodes).and_then(|()| there());
-    let slurms = |slurm: &Slurm| {
+    let sbcast = |slurm: &Slurm| {
         program.renew(nodes)?;
         Ok(vec![slurm.sbcast(&file), slurm.srun(nodes, "/mnt/big")?])
     };
-    let mut rows: Vec<(&str, f64, Launch<'_>)> = vec![("ours", 0.0, Box::new(sent))];
-    if let Some(slurm) = slurm {
-        rows.push(("sbcast + srun", 1.0 / 0.17, Box::new(move || slurms(slurm))));
-    }
+    let slurms = || slurm.as_ref().map(|slurm| -> Launch<'_> { Box::new(move || sbcast(slurm)) });
+    let rows: Vec<Row<'_>> =
+        vec![("ours", 0.0, Some(Box::new(sent))), ("sbcast + srun", 1.0 / 0.17, slurms())];
     let most = Some(limit(nodes, 110.0, 390.0));
     let mut cases = beside(&format!("12 MiB sent and run on {nodes}"), rounds, &rows, most)?;
-    let slurms = slurm.as_ref().map(|slurm| -> Launch<'_> { Box::new(move || slurms(slurm)) });
-    cases.extend(both.spent("12 MiB", rounds, (Box::new(sent), slurms), [12.0, 5.9])?);
+    cases.extend(both.spent("12 MiB", rounds, (Box::new(sent), slurms()), [12.0, 5.9])?);
     let small = || Ok(vec![cluster.command(&["run", "-N", &count, "true"])]);
     // Of a file that was changed a moment ago nobody remembers what it says.
     std::thread::sleep(SETTLED);
-    let rows: Vec<(&str, f64, Launch<'_>)> =
-        vec![("ours", 0.0, Box::new(there)), ("our own true", 1.0 / 1.1, Box::new(small))];
+    let small: Row<'_> = ("our own true", 1.0 / 1.1, Some(Box::new(small)));
+    let rows = [("ours", 0.0, Some(Box::new(there) as Launch<'_>)), small];
     cases.extend(beside(&format!("12 MiB that are there run on {nodes}"), rounds, &rows, None)?);
     Ok(cases)
 }
@@ -256,13 +254,9 @@ fn limit(nodes: usize, few: f64, many: f64) -> f64 {
     if nodes <= 16 { few } else { many }
 }
 
-/// Launches in turn; the first row is ours, which may take so many milliseconds at most.
-fn beside(
-    what: &str,
-    rounds: usize,
-    rows: &[(&str, f64, Launch<'_>)],
-    most: Option<f64>,
-) -> Result<Vec<Case>> {
+/// Launches in turn; the first row is ours, which may take so many milliseconds at most. Who is not
+/// there has a row without a figure.
+fn beside(what: &str, rounds: usize, rows: &[Row<'_>], most: Option<f64>) -> Result<Vec<Case>> {
     let mut times = vec![Samples::default(); rows.len()];
     let mut failed = vec![false; rows.len()];
     for round in 0..=rounds {
@@ -271,7 +265,7 @@ fn beside(
             order.reverse();
         }
         for at in order {
-            let (name, _, launch) = &rows[at];
+            let (name, _, Some(launch)) = &rows[at] else { continue };
             if failed[at] {
                 continue;
             }
@@ -289,7 +283,7 @@ fn beside(
             }
         }
     }
-    let case = |(at, (name, limit, _)): (usize, &(&str, f64, Launch<'_>))| Case {
+    let case = |(at, (name, limit, _)): (usize, &Row<'_>)| Case {
         case: what.to_owned(),
         unit: "ms",
         better: Better::Lower,
@@ -372,22 +366,23 @@ fn load() -> String {
 mod tests {
     use super::*;
 
-    fn shell(script: &'static str) -> Launch<'static> {
-        Box::new(move || {
+    fn shell(script: &'static str) -> Option<Launch<'static>> {
+        Some(Box::new(move || {
             let mut command = Command::new("sh");
             command.args(["-c", script]);
             Ok(vec![command])
-        })
+        }))
     }
 
     #[test]
-    fn a_peer_that_fails_costs_its_own_row_only() {
+    fn a_peer_that_fails_or_is_not_there_costs_its_own_row_only() {
         let rows = [("ours", 0.0, shell("exit 0")), ("bad", 1.0, shell("exit 3"))];
-        let rows: Vec<_> = rows.into_iter().chain([("good", 1.0, shell("sleep 0.1"))]).collect();
+        let more = [("gone", 1.0, None), ("good", 1.0, shell("sleep 0.1"))];
+        let rows: Vec<_> = rows.into_iter().chain(more).collect();
         let cases = beside("a case", 2, &rows, Some(1e6)).expect("ours has figures");
         let told: Vec<(&str, bool)> =
             cases.iter().map(|case| (case.peer_name.as_str(), case.ratio().is_nan())).collect();
-        assert_eq!(told, [("bound", false), ("bad", true), ("good", false)]);
+        assert_eq!(told, [("bound", false), ("bad", true), ("gone", true), ("good", false)]);
         assert!(beside("a case", 1, &[("ours", 0.0, shell("exit 3"))], None).is_err());
     }
 

@@ -74,7 +74,10 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
       --path PATH      a file there whose reads do not return
       --count N        how many reads (default 10000)
       --connections N  over how many connections (default 10)
-      --pid PID        the server's process (default: who listens on the Unix socket)";
+      --pid PID        the server's process (default: who listens on the Unix socket)
+
+A peer that is not there has rows without a figure, is named in the JSON line, and makes the exit
+status 1.";
 
 /// What `cargo xtask bench` says to have a command line read only, before it builds peers.
 const CHECK: &str = "check";
@@ -238,7 +241,11 @@ fn main() -> ExitCode {
                 print!("{}", report.table());
             }
             println!("{}", report.json());
-            ExitCode::SUCCESS
+            for peer in &report.missing {
+                eprintln!("bench {name}: {peer}");
+            }
+            // Whoever reads no more than how it ended must not take it for a whole run.
+            if report.missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => {
             eprintln!("bench {name}: {error:#}");

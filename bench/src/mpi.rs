@@ -84,10 +84,10 @@ struct Scene<'a> {
 
 impl Scene<'_> {
     /// Whether a side is to run it.
-    fn is_for(&self, side: &Side) -> bool {
+    fn is_for(&self, side: &str) -> bool {
         // To yield is for those who share a processor.
-        let is_of_use = side.name != side::MPICH_YIELD || self.is_crowded();
-        is_of_use && (self.only.is_empty() || self.only.contains(&side.name))
+        let is_of_use = side != side::MPICH_YIELD || self.is_crowded();
+        is_of_use && (self.only.is_empty() || self.only.contains(&side))
     }
 
     /// Whether there are more ranks than processors.
@@ -319,7 +319,7 @@ impl Digits {
     }
 }
 
-/// Who has no figure for which scene, though it is there.
+/// Who has no figure for which scene.
 type Late = BTreeSet<(&'static str, &'static str)>;
 
 /// What has been found so far, and where.
@@ -423,7 +423,7 @@ fn rounds(quick: bool, scenes: &[&Scene<'_>], cluster: Cluster, place: &str) -> 
         for alike in scenes.chunk_by(|one, other| one.is_like(other)) {
             let times = if alike[0].program == Program::Sweep { times } else { 1 };
             let pairs = alike.iter().flat_map(|scene| sides.iter().map(move |side| (*scene, side)));
-            let pairs: Vec<_> = pairs.filter(|(scene, side)| scene.is_for(side)).collect();
+            let pairs: Vec<_> = pairs.filter(|(scene, side)| scene.is_for(side.name)).collect();
             for turn in round * times..(round + 1) * times {
                 for (scene, side) in shuffled(&pairs, turn) {
                     eprintln!(
@@ -437,7 +437,7 @@ fn rounds(quick: bool, scenes: &[&Scene<'_>], cluster: Cluster, place: &str) -> 
             }
         }
     }
-    let Played { found, flags, late, .. } = played;
+    let Played { found, flags, mut late, .. } = played;
     let (low, high) = (flags.quantile(0.0), flags.quantile(1.0));
     let mut notes = vec![
         format!("{rounds} rounds; medians of the rounds' best batches, of {times} Sweep3D a round"),
@@ -450,13 +450,27 @@ fn rounds(quick: bool, scenes: &[&Scene<'_>], cluster: Cluster, place: &str) -> 
         notes.push(format!("a flag before runs of two ranks: {median:.0} ns ({range})"));
     }
     notes.extend(sides.iter().map(Side::note));
-    notes.extend(side::missing(&sides));
     notes.extend(late.iter().map(|(scene, side)| format!("{side}: no answer for {scene}")));
-    Ok(Report { bench: "mpi", notes, cases: rows(&found, &late)? })
+    let (absent, missing) = absent(scenes, &sides);
+    late.extend(absent);
+    Ok(Report { bench: "mpi", notes, missing, cases: rows(&found, &late)? })
 }
 
-/// The table's rows. A peer that is there and has no figure has a row all the same, or is named in
-/// that of the best.
+/// Who is not there and for which scenes, and a line for each of them.
+fn absent(scenes: &[&Scene<'_>], there: &[Side]) -> (Late, Vec<String>) {
+    let gone = side::PEERS.iter().filter(|peer| there.iter().all(|side| side.name != **peer));
+    let of = |peer: &'static str| {
+        let meant = scenes.iter().filter(move |scene| scene.is_for(peer));
+        meant.map(move |scene| (scene.name, peer))
+    };
+    let late: Late = gone.flat_map(|peer| of(peer)).collect();
+    let peers: BTreeSet<&str> = late.iter().map(|(_, peer)| *peer).collect();
+    let line = |peer| format!("without {peer}: cargo xtask setup --bench");
+    (late, peers.into_iter().map(line).collect())
+}
+
+/// The table's rows. A peer that has no figure, or is not there, has a row all the same, or is
+/// named in that of the best.
 fn rows(found: &Found, late: &Late) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
     for (scene, name, title, unit, limit, against) in ROWS {
@@ -569,6 +583,18 @@ mod tests {
         assert_eq!(name(&found), (format!("{} (no figure: {})", side::OPEN, side::MPICH), false));
         found.remove(&("pair", side::OPEN, "latency-8".to_owned()));
         assert_eq!(name(&found), (side::MPICH.to_owned(), true));
+    }
+
+    #[test]
+    fn who_is_not_there_is_told_and_has_no_figure_in_the_rows_that_mean_him() {
+        let scenes: Vec<&Scene<'_>> = SCENES.iter().filter(|it| it.name == "far").collect();
+        let (late, missing) = absent(&scenes, &[]);
+        assert_eq!(late, Late::from([("far", side::OPEN)]), "the others cannot go there");
+        assert_eq!(missing, ["without Open MPI: cargo xtask setup --bench"]);
+        let ours = (("far", OURS, "latency-8".to_owned()), Samples(vec![1.0]));
+        let cases = rows(&Found::from([ours]), &late).expect("ours has figures");
+        let [case] = &cases[..] else { panic!("{cases:?}") };
+        assert!(case.peer_name == side::OPEN && case.ratio().is_nan(), "{case:?}");
     }
 
     #[test]

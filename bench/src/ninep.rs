@@ -118,7 +118,7 @@ pub fn run(settings: &Settings) -> Result<Report> {
     fs::write(export.join(WRITE_FILE), vec![0; settings.size])?;
 
     let mut servers = Vec::new();
-    let mut notes = Vec::new();
+    let (mut notes, mut missing, mut absent) = (Vec::new(), Vec::new(), Vec::new());
     let peers = KINDS[1..].iter().filter(|kind| kind.name != ours.name);
     for kind in std::iter::once(&ours).chain(peers) {
         let log = folder.path().join(format!("{}.log", kind.name));
@@ -134,7 +134,10 @@ pub fn run(settings: &Settings) -> Result<Report> {
             }
             Err(error) if kind.name == ours.name => return Err(error),
             // It costs its own rows only.
-            Err(error) => notes.push(format!("without {}: {error:#}", kind.name)),
+            Err(error) => {
+                missing.push(format!("without {}: {error:#}", kind.name));
+                absent.push(kind.name);
+            }
         }
     }
     notes.push(format!(
@@ -146,14 +149,14 @@ pub fn run(settings: &Settings) -> Result<Report> {
     ));
     let figures = measure(settings, &servers)?;
     notes.extend(figures.lines(&servers));
-    let mut cases = figures.cases(&servers);
+    let mut cases = figures.cases(&servers, &absent);
     drop(servers);
     if ours.name == KINDS[0].name {
         let (note, case) = cluster::parked_reads().context("memory with parked reads")?;
         notes.push(note);
         cases.push(case);
     }
-    Ok(Report { bench: "9p", notes, cases })
+    Ok(Report { bench: "9p", notes, missing, cases })
 }
 
 /// Reads and overwrites whole files through a server, outside of all timing; returns the msize.
@@ -237,9 +240,10 @@ impl Figures {
         lines
     }
 
-    /// Ours, which is the first, against the better of the others and against raw TCP.
-    fn cases(&self, servers: &[Server]) -> Vec<Case> {
-        let mut cases = Vec::new();
+    /// Ours, which is the first, against the better of the others and against raw TCP. Who is not
+    /// there is named where the better one is.
+    fn cases(&self, servers: &[Server], absent: &[&str]) -> Vec<Case> {
+        let (mut cases, absent) = (Vec::new(), absent.join(", "));
         for (goal, rates) in GOALS.iter().zip(&self.rates) {
             let (unit, scale) = if goal.raw.is_some() { ("MB/s", 1e6) } else { ("1/s", 1.0) };
             let scaled = |samples: &Samples| Samples(samples.0.iter().map(|x| x / scale).collect());
@@ -255,11 +259,16 @@ impl Figures {
             };
             let peers = rates.iter().zip(servers).skip(1);
             let best = peers.max_by(|a, b| a.0.best().median().total_cmp(&b.0.best().median()));
-            cases.extend(
-                best.map(|(peer, server)| {
-                    case(goal.name, peer.best(), server.kind.name, goal.peer)
-                }),
-            );
+            cases.push(match best {
+                None => case(goal.name, &Samples::default(), &absent, goal.peer),
+                Some((peer, server)) => {
+                    let mut name = server.kind.name.to_owned();
+                    if !absent.is_empty() {
+                        name += &format!(" (no figure: {absent})");
+                    }
+                    case(goal.name, peer.best(), &name, goal.peer)
+                }
+            });
             cases.extend(goal.raw.map(|limit| {
                 case(&format!("{}, part of raw TCP", goal.name), self.raw.best(), "raw tcp", limit)
             }));

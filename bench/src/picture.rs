@@ -145,7 +145,7 @@ pub fn redraw(folder: Option<&Path>) -> Result<Report> {
         figure.save(&path.with_extension("svg"))?;
         notes.push(format!("drawn: {}", path.with_extension("svg").display()));
     }
-    Ok(Report { bench: "figures", notes, cases: Vec::new() })
+    Ok(Report { bench: "figures", notes, missing: Vec::new(), cases: Vec::new() })
 }
 
 #[cfg(test)]

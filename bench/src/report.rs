@@ -110,6 +110,8 @@ pub struct Report {
     pub bench: &'static str,
     /// Lines above the table: versions and settings.
     pub notes: Vec<String>,
+    /// Which peers are not there, and how to get each: the run is no whole one then.
+    pub missing: Vec<String>,
     /// Its rows.
     pub cases: Vec<Case>,
 }
@@ -118,7 +120,7 @@ impl Report {
     /// The table.
     pub fn table(&self) -> String {
         let mut text = String::new();
-        for note in &self.notes {
+        for note in self.notes.iter().chain(&self.missing) {
             text.push_str(&format!("{note}\n"));
         }
         let titles =
@@ -176,7 +178,13 @@ impl Report {
             format!("{{{}}}", fields.join(","))
         };
         let cases: Vec<String> = self.cases.iter().map(case).collect();
-        format!("{{\"bench\":{},\"cases\":[{}]}}", quoted(self.bench), cases.join(","))
+        let missing: Vec<String> = self.missing.iter().map(|peer| quoted(peer)).collect();
+        let missing = match missing.is_empty() {
+            true => String::new(),
+            false => format!(",\"missing\":[{}]", missing.join(",")),
+        };
+        let (bench, cases) = (quoted(self.bench), cases.join(","));
+        format!("{{\"bench\":{bench},\"cases\":[{cases}]{missing}}}")
     }
 }
 
@@ -202,7 +210,8 @@ mod tests {
             limit: 1.3,
             in_pairs: false,
         };
-        Report { bench: "9p", notes: vec!["a note".into()], cases: vec![case] }
+        let (notes, missing) = (vec!["a note".into()], Vec::new());
+        Report { bench: "9p", notes, missing, cases: vec![case] }
     }
 
     #[test]
@@ -226,6 +235,16 @@ mod tests {
             "ratio": 1.5, "limit": 1.3, "unit": "MB/s",
         }]});
         assert_eq!(got, want);
+    }
+
+    #[test]
+    fn a_peer_that_is_not_there_is_in_the_table_and_in_the_json_line() {
+        let mut report = report(Better::Higher, &[300.0], &[]);
+        report.missing.push("without diod: cargo xtask setup".into());
+        let got: Value = serde_json::from_str(&report.json()).expect("JSON");
+        assert_eq!(got["missing"], json!(["without diod: cargo xtask setup"]));
+        assert_eq!(got["cases"][0]["ratio"], Value::Null);
+        assert!(report.table().contains("\nwithout diod: cargo xtask setup\ncase"));
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<R
     if let Some(path) = figure {
         draw(&points, &model, &modelled, processors, is_valid).save(path)?;
     }
-    Ok(Report { bench: "scale", notes, cases })
+    Ok(Report { bench: "scale", notes, missing: Vec::new(), cases })
 }
 
 /// How far the fit is from what it was fitted on.

@@ -67,7 +67,12 @@ pub fn run(quick: bool) -> Result<Report> {
         limit: COUNTS[at] as f64 / 4.0,
         in_pairs: false,
     };
-    Ok(Report { bench: "spawn", notes, cases: (0..COUNTS.len()).map(case).collect() })
+    Ok(Report {
+        bench: "spawn",
+        notes,
+        missing: Vec::new(),
+        cases: (0..COUNTS.len()).map(case).collect(),
+    })
 }
 
 /// Milliseconds that spreading takes.

@@ -39,8 +39,11 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     check(cargo(&root).args(build))?;
     let target = target_dir(&root);
     let program = target.join("release/muster-bench");
+    // Daemons and tools of root's, which Debian's `su` leaves out.
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
     let bench = |words: &[String]| -> Result<u8> {
         let mut bench = Command::new(&program);
+        bench.env("PATH", &path);
         bench.current_dir(&root).env("MUSTER_BENCH_TARGET", &target).args(words);
         let status = bench.status().context("cannot start the bench crate's program")?;
         match status.code() {

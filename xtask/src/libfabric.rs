@@ -46,7 +46,7 @@ pub fn build(root: &Path) -> Result<()> {
     if fs::read_to_string(&stamp).is_ok_and(|built| built == SHA256) {
         return Ok(());
     }
-    println!("setup: building libfabric 2.1");
+    eprintln!("setup: building libfabric 2.1");
     for old in [&folder, &work] {
         if old.exists() {
             fs::remove_dir_all(old).with_context(|| format!("removing {}", old.display()))?;

@@ -51,7 +51,7 @@ pub fn prepare(root: &Path, only: Option<&str>) -> bool {
             continue;
         }
         if let Err(error) = build(root) {
-            println!("bench {bench}: without {peer}: {error:#}");
+            eprintln!("bench {bench}: without {peer}: {error:#}");
             all_there = false;
         }
     }
@@ -147,7 +147,7 @@ fn compilers(place: &Path) -> Vec<(&'static str, PathBuf)> {
     let find = |(kind, compiler): (&'static str, PathBuf)| {
         let found = find_program(&compiler.to_string_lossy());
         if found.is_none() {
-            println!(
+            eprintln!(
                 "bench mpi: without {kind}: no {}: cargo xtask setup --bench",
                 compiler.display()
             );
@@ -169,7 +169,7 @@ pub fn compile(root: &Path) -> Result<()> {
     for (kind, compiler) in compilers(&place(root)) {
         let built = programs(root, kind, &compiler);
         match built {
-            Err(error) if kind != OURS => println!("bench mpi: without {kind}: {error:#}"),
+            Err(error) if kind != OURS => eprintln!("bench mpi: without {kind}: {error:#}"),
             built => built?,
         }
     }
@@ -201,7 +201,7 @@ pub fn build_hypre(root: &Path) -> Result<()> {
         if program.exists() {
             continue;
         }
-        println!("bench: building hypre with {}", compiler.display());
+        eprintln!("bench: building hypre with {}", compiler.display());
         check(Command::new(root.join("conformance/mpi/run")).args(["--fetch", "hypre"]))?;
         let sources = place.join(format!("hypre-{kind}.build"));
         fs::create_dir_all(&sources)?;

@@ -10,8 +10,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// How to get a peer.
+pub const HOW_TO_GET: &str = "cargo xtask setup --bench";
+
+/// That one is not there.
 fn missing(what: &str) -> String {
-    format!("no {what}: cargo xtask setup --bench")
+    format!("no {what}: {HOW_TO_GET}")
 }
 
 /// How UCX is set up.

@@ -17,6 +17,9 @@ use crate::namespaces::{self, Namespaces};
 /// How long its daemons may take until all nodes are there.
 const UP: Duration = Duration::from_secs(60);
 
+/// What its daemons say, below where it is.
+const LOG: &str = "daemons.log";
+
 /// A Slurm cluster with an allocation of all its nodes.
 pub struct Slurm {
     conf: PathBuf,
@@ -25,8 +28,16 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Brings it up below `home`.
+    /// Brings it up below `home`. An error has the daemons' last words, whose logs go with `home`.
     pub fn up(home: &Path, nodes: usize, hosts: Option<&Namespaces>) -> Result<Slurm> {
+        Slurm::begin(home, nodes, hosts).map_err(|error| {
+            let logs = ["munge.log", LOG].map(|name| last_line(&home.join(name)));
+            let words: Vec<String> = logs.into_iter().flatten().collect();
+            error.context(format!("its daemons' last words: {words:?}"))
+        })
+    }
+
+    fn begin(home: &Path, nodes: usize, hosts: Option<&Namespaces>) -> Result<Slurm> {
         for (program, package) in
             [("munged", "munge"), ("slurmctld", "slurmctld"), ("slurmd", "slurmd")]
         {
@@ -38,9 +49,10 @@ impl Slurm {
         let conf = home.join("slurm.conf");
         fs::write(&conf, configuration(home, nodes, hosts.is_some())?)?;
         let mut daemons = vec![Child::start(&mut munge(home)?)?];
-        await_file(&home.join("munge"))?;
+        await_file(&home.join("munge"), &mut daemons[0])?;
         let quiet = |command: &mut Command| -> Result<Child> {
-            let log = || File::create(home.join("daemons.log"));
+            // All daemons write to one.
+            let log = || File::options().create(true).append(true).open(home.join(LOG));
             Child::start(command.env("SLURM_CONF", &conf).stdout(log()?).stderr(log()?))
         };
         daemons.push(quiet(child::command("slurmctld").arg("-D"))?);
@@ -155,9 +167,17 @@ fn munge(home: &Path) -> Result<Command> {
     Ok(command)
 }
 
-fn await_file(path: &Path) -> Result<()> {
+fn last_line(log: &Path) -> Option<String> {
+    let text = String::from_utf8_lossy(&fs::read(log).ok()?).into_owned();
+    text.lines().last().map(str::to_owned)
+}
+
+fn await_file(path: &Path, munged: &mut Child) -> Result<()> {
     let deadline = Instant::now() + UP;
     while !path.exists() {
+        if let Some(status) = munged.ended()? {
+            bail!("munged ended with {status}");
+        }
         ensure!(Instant::now() < deadline, "munged does not make {}", path.display());
         std::thread::sleep(Duration::from_millis(10));
     }

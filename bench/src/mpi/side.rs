@@ -85,12 +85,6 @@ pub fn sides() -> Vec<Side> {
     sides.filter(|side| side.name == OURS || side.program(Program::Measure).exists()).collect()
 }
 
-/// A line for each peer that is not there.
-pub fn missing(there: &[Side]) -> Vec<String> {
-    let missing = PEERS.iter().filter(|peer| there.iter().all(|side| side.name != **peer));
-    missing.map(|peer| format!("without {peer}: cargo xtask setup --bench")).collect()
-}
-
 impl Side {
     /// Its build of a program.
     pub fn program(&self, program: Program) -> PathBuf {

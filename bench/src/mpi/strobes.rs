@@ -120,7 +120,7 @@ fn draw(subject: &Subject, quick: bool, path: &Path, home: &Path) -> Result<Repo
     let title = subject.title.to_owned();
     Figure { title, below, panels }.save(path)?;
     notes.push(format!("drawn: {}", path.display()));
-    Ok(Report { bench: "mpi", notes, cases: Vec::new() })
+    Ok(Report { bench: "mpi", notes, missing: Vec::new(), cases: Vec::new() })
 }
 
 /// Measures all curves of a panel.

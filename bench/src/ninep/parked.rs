@@ -144,7 +144,12 @@ pub fn run(request: &Parked) -> Result<Report> {
         "{:.1} MiB and {} threads before, {:.1} MiB and {} threads with {} reads",
         before.memory, before.threads, with.memory, with.threads, request.count
     );
-    Ok(Report { bench: "parked", notes: vec![note], cases: vec![case(request.count, with)] })
+    Ok(Report {
+        bench: "parked",
+        notes: vec![note],
+        missing: Vec::new(),
+        cases: vec![case(request.count, with)],
+    })
 }
 
 #[cfg(test)]

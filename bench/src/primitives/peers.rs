@@ -19,7 +19,7 @@ pub struct Peer {
 
 /// Our nodes are as separate as machines and share no memory, so the peers over sockets are what
 /// is like them. Over shared memory they show what a machine could do.
-const PEERS: [Peer; 4] = [
+pub const PEERS: [Peer; 4] = [
     openmpi("Open MPI tcp", &[("OMPI_MCA_btl", "self,tcp"), YIELD, OB1, ROOT, CONFIRM]),
     mpich("MPICH tcp", &[("UCX_TLS", "self,tcp")]),
     openmpi("Open MPI shm", &[("OMPI_MCA_btl", "self,vader"), YIELD, OB1, ROOT, CONFIRM]),
@@ -43,16 +43,10 @@ const fn mpich(name: &'static str, environment: &'static [(&'static str, &'stati
     Peer { name, launcher, arguments, environment, has_to_yield: true }
 }
 
-/// All peers that are there, and a line for each that is not.
-pub fn all() -> (Vec<Peer>, Vec<String>) {
-    let (mut there, mut missing) = (Vec::new(), Vec::new());
-    for peer in PEERS {
-        match peer.present() {
-            Ok(()) => there.push(peer),
-            Err(error) => missing.push(format!("without {}: {error}", peer.name)),
-        }
-    }
-    (there, missing)
+/// A line for each peer that is not there.
+pub fn missing() -> Vec<String> {
+    let missing = PEERS.iter().filter_map(|peer| Some((peer.name, peer.present().err()?)));
+    missing.map(|(name, error)| format!("without {name}: {error}")).collect()
 }
 
 impl Peer {
@@ -62,7 +56,8 @@ impl Peer {
         built(&format!("collectives-{kind}"))
     }
 
-    fn present(&self) -> Result<()> {
+    /// Whether it is there; an error says how to get it.
+    pub fn present(&self) -> Result<()> {
         let hint = "cargo xtask setup --bench";
         ensure!(in_path(self.launcher).is_some(), "no {}: {hint}", self.launcher);
         ensure!(self.program().exists(), "no {}: {hint}", self.program().display());
