@@ -219,8 +219,14 @@ fn beside_udpcast(lab: &Lab, server: &Server<'_>, rounds: usize) -> Result<Vec<C
     let (mut ours, mut theirs, mut whole) =
         (Samples::default(), Samples::default(), Samples::default());
     for round in 0..=rounds {
-        let (time, _) = server.fetch("small", PEERS)?;
-        let (rendezvous, sending) = udpcast(lab)?;
+        let mine = || anyhow::Ok(server.fetch("small", PEERS)?.0);
+        let (time, (rendezvous, sending)) = if round % 2 == 0 {
+            let time = mine()?;
+            (time, udpcast(lab)?)
+        } else {
+            let its = udpcast(lab)?;
+            (mine()?, its)
+        };
         // The first warms caches.
         if round > 0 {
             ours.0.push(time * 1e3);

@@ -60,16 +60,18 @@ pub fn run(quick: bool) -> Result<Report> {
         let mut ours = ["shm", "unix", "tcp"].map(|scheme| (scheme, Found::new()));
         let mut theirs = vec![Found::new(); peers.len()];
         for round in 0..rounds {
-            for (scheme, found) in &mut ours {
-                eprintln!("bench: {count} nodes over {scheme}, round {} of {rounds}", round + 1);
-                merge(found, Nodes::start(*count, scheme)?.measure("drive", milliseconds)?);
-            }
-            for (peer, found) in peers.iter().zip(&mut theirs) {
-                // Who found nothing in a first round does not in another. Who is not there has rows
-                // without a figure.
-                if peer.present().is_ok() && (round == 0 || !found.is_empty()) {
-                    eprintln!("bench: {count} processes, {}", peer.name);
-                    merge(found, peer.measure(*count, milliseconds, longest)?);
+            // In the other order in every other round.
+            for mine in [round % 2 == 0, round % 2 == 1] {
+                if !mine {
+                    of_peers(&mut theirs, *count, round, (milliseconds, longest))?;
+                    continue;
+                }
+                for (scheme, found) in &mut ours {
+                    eprintln!(
+                        "bench: {count} nodes over {scheme}, round {} of {rounds}",
+                        round + 1
+                    );
+                    merge(found, Nodes::start(*count, scheme)?.measure("drive", milliseconds)?);
                 }
             }
         }
@@ -100,6 +102,23 @@ pub fn run(quick: bool) -> Result<Report> {
     let mut notes: Vec<String> = there.map(peers::Peer::note).collect();
     notes.push(format!("ours: tree of arity {ARITY}; times as the first process sees them"));
     Ok(Report { bench: "primitives", notes, missing, cases })
+}
+
+/// A round of the peers. Who found nothing in a first round does not in another, and who is not
+/// there has rows without a figure.
+fn of_peers(
+    theirs: &mut [Found],
+    count: usize,
+    round: usize,
+    (milliseconds, longest): (u64, Duration),
+) -> Result<()> {
+    for (peer, found) in peers::PEERS.iter().zip(theirs) {
+        if peer.present().is_ok() && (round == 0 || !found.is_empty()) {
+            eprintln!("bench: {count} processes, {}", peer.name);
+            merge(found, peer.measure(count, milliseconds, longest)?);
+        }
+    }
+    Ok(())
 }
 
 /// What an operation of ours takes among so many processes: samples by name, microseconds.
