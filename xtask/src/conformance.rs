@@ -11,6 +11,9 @@ use crate::workspace::{Usage, cargo, check, root, target_dir};
 /// What fetches, builds and runs them.
 const RUN: &str = "conformance/mpi/run";
 
+/// Where it has archives, sources and builds, below where cargo builds.
+const PLACE: &str = "conformance/mpi";
+
 /// What fetches an archive of a source package of Debian's, on any release.
 pub const DEBIAN_SOURCE: &str = "xtask/debian-source";
 
@@ -20,7 +23,7 @@ const TESTED: [&str; 4] = ["fftw2", "fftw3", "netpipe", "openmpi-examples"];
 /// Fetches what `cargo test` builds, so that it needs no network.
 pub fn fetch(root: &Path) -> Result<()> {
     let mut fetch = Command::new(root.join(RUN));
-    fetch.arg("--work").arg(target_dir(root).join("conformance/mpi"));
+    fetch.arg("--work").arg(target_dir(root).join(PLACE));
     check(fetch.arg("--fetch").args(TESTED))
 }
 
@@ -35,7 +38,8 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let root = root()?;
     check(cargo(&root).args(["build", "-q", "-p", "muster-cli", "-p", "muster-mpi-abi"]))?;
     let mut command = Command::new(root.join(RUN));
-    command.args(rest).env("MUSTER", target_dir(&root).join("debug/muster"));
+    command.arg("--work").arg(target_dir(&root).join(PLACE)).args(rest);
+    command.env("MUSTER", target_dir(&root).join("debug/muster"));
     let status = command.status()?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

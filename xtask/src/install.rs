@@ -105,6 +105,54 @@ fn remove(file: &Path) -> Result<()> {
 mod tests {
     use super::*;
     use crate::workspace::output;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// What a checkout's wrappers take, with these settings: the library's folder and the program.
+    fn taken(checkout: &Path, settings: &[(&str, &Path)]) -> [String; 2] {
+        [("mpicc", "-showme:libdirs"), ("mpiexec", "-n")].map(|(name, argument)| {
+            let mut command = Command::new(checkout.join("bin").join(name));
+            for other in ["MUSTER_LIB", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"] {
+                command.env_remove(other);
+            }
+            command.arg(argument).envs(settings.iter().copied());
+            let said = output(&mut command).unwrap_or_else(|error| error.to_string());
+            said.trim().replace(&format!("{}/", checkout.display()), "")
+        })
+    }
+
+    #[test]
+    fn a_checkouts_wrappers_take_what_is_where_cargo_is_told_to_build() {
+        let root = root().expect("cargo runs tests");
+        let checkout = std::env::temp_dir().join(format!("xtask-target-{}", std::process::id()));
+        fs::create_dir_all(checkout.join("bin")).expect("a folder");
+        for name in ["mpicc", "mpiexec"] {
+            fs::copy(root.join("bin").join(name), checkout.join("bin").join(name)).expect("there");
+        }
+        for folder in ["target/release", "other/debug", "third"] {
+            let folder = checkout.join(folder);
+            fs::create_dir_all(&folder).expect("a folder");
+            fs::write(folder.join("libmpi_abi.so"), "").expect("a file");
+            let program = folder.join("muster");
+            fs::write(&program, "#!/bin/sh\necho \"$0\"\n").expect("a file");
+            fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        }
+        let [other, third] = ["other", "third"].map(|name| checkout.join(name));
+        let plain = taken(&checkout, &[]);
+        let told = taken(&checkout, &[("CARGO_TARGET_DIR", &other)]);
+        let relative = taken(&checkout, &[("CARGO_BUILD_TARGET_DIR", Path::new("other"))]);
+        let [lib, _] = taken(&checkout, &[("CARGO_TARGET_DIR", &other), ("MUSTER_LIB", &third)]);
+        fs::remove_dir_all(checkout.join("target")).expect("removed");
+        fs::create_dir(checkout.join(".cargo")).expect("a folder");
+        fs::write(checkout.join(".cargo/config.toml"), "[build]\ntarget-dir = \"other\"\n")
+            .expect("a file");
+        fs::write(checkout.join("Cargo.toml"), "[workspace]\n").expect("a file");
+        let settings = taken(&checkout, &[]);
+        fs::remove_dir_all(&checkout).expect("removed");
+        assert_eq!(plain, ["target/release", "target/release/muster"]);
+        let elsewhere = ["other/debug", "other/debug/muster"];
+        assert_eq!([told, relative, settings], [elsewhere; 3]);
+        assert_eq!(lib, "third");
+    }
 
     #[test]
     fn an_installed_wrapper_finds_what_is_beside_it() {

@@ -129,6 +129,7 @@ fn build(places: &Places) -> Result<()> {
     setup.args(["setup.py", "-q", "build", "--build-lib", "../site"]).current_dir(source);
     // Optimizing takes longer than the suite.
     setup.env("CFLAGS", "-O0").env("MPI4PY_BUILD_MPICC", places.root.join("bin/mpicc"));
+    setup.env("MUSTER_LIB", places.target.join("debug"));
     output(&mut setup).map(drop)
 }
 

@@ -32,7 +32,7 @@ fn steps(root: &Path, built: &Path) -> [Command; 2] {
     let mut make = Command::new("make");
     let mpicc = format!("MPICC={}", root.join("bin/mpicc").display());
     // Anew: one that is there may have been built for another MPI.
-    make.current_dir(root).args(["-sBC"]).arg(&place).arg(mpicc);
+    make.current_dir(root).args(["-sBC"]).arg(&place).arg(mpicc).env("MUSTER_LIB", built);
     let mut muster = Command::new(built.join("muster"));
     muster.current_dir(root).arg("run").args(RANKS);
     muster.arg("--bcast").arg(place.join("decks").join(DECK)).arg(place.join("sweep3d")).arg(DECK);

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -36,12 +37,14 @@ pub fn root() -> Result<PathBuf> {
     Ok(root.to_path_buf())
 }
 
-/// Where cargo puts what it builds.
+/// Where cargo puts what it builds: it may be told by its settings as well as by the environment.
 pub fn target_dir(root: &Path) -> PathBuf {
-    match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(dir) => root.join(dir),
-        None => root.join("target"),
-    }
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    let ask = || {
+        let said = metadata(root, "Cargo.toml").ok()?;
+        said["target_directory"].as_str().map(PathBuf::from)
+    };
+    FOUND.get_or_init(|| ask().unwrap_or_else(|| root.join("target"))).clone()
 }
 
 /// The cargo that started us.
@@ -55,6 +58,8 @@ pub fn cargo(root: &Path) -> Command {
             command.env_remove(&name);
         }
     }
+    // What is built runs here, and is looked for where cargo puts what is for this machine.
+    command.env_remove("CARGO_BUILD_TARGET");
     command
 }
 
