@@ -127,6 +127,12 @@ impl Cluster {
         settings(&self.home, command);
     }
 
+    /// What makes a command one that finds no cluster, and has one of its own.
+    pub fn settings_alone(&self, command: &mut Command) {
+        self.settings(command);
+        command.env("MUSTER_RUNTIME", self.home.join("alone"));
+    }
+
     /// Runs a command that must succeed.
     pub fn muster(&self, args: &[&str]) -> Result<()> {
         let status = self.command(args).status();

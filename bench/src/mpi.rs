@@ -80,6 +80,8 @@ struct Scene<'a> {
     only: Words,
     /// The hosts that are the nodes; without, all nodes are this machine.
     hosts: Option<&'a Namespaces>,
+    /// Whether ours is started without a cluster that is up, as the others are.
+    is_alone: bool,
 }
 
 impl Scene<'_> {
@@ -103,11 +105,16 @@ impl Scene<'_> {
 
 const fn scene(name: &'static str, ranks: usize, words: Words) -> Scene<'static> {
     let program = Program::Measure;
-    Scene { name, ranks, nodes: 1, program, words, flags: &[], only: &[], hosts: None }
+    let (flags, only): (&[&str], Words) = (&[], &[]);
+    Scene { name, ranks, nodes: 1, program, words, flags, only, hosts: None, is_alone: false }
 }
 
 const fn sweep(name: &'static str, ranks: usize, words: Words) -> Scene<'static> {
     Scene { program: Program::Sweep, ..scene(name, ranks, words) }
+}
+
+const fn alone(name: &'static str, ranks: usize) -> Scene<'static> {
+    Scene { is_alone: true, only: &[OURS], ..scene(name, ranks, &["nothing"]) }
 }
 
 const fn coscheduled(name: &'static str, ranks: usize, words: Words) -> Scene<'static> {
@@ -116,7 +123,7 @@ const fn coscheduled(name: &'static str, ranks: usize, words: Words) -> Scene<'s
 
 /// Time that a program has for each measure, in milliseconds.
 /// Those of one program and the same words are played in turn.
-const SCENES: [Scene<'static>; 15] = [
+const SCENES: [Scene<'static>; 17] = [
     scene("pair", 2, &["pair", "60"]),
     Scene { nodes: 2, only: &[OURS, side::OPEN], ..scene("far", 2, &["far", "100"]) },
     scene("four", 4, &["all", "60"]),
@@ -124,7 +131,9 @@ const SCENES: [Scene<'static>; 15] = [
     Scene { nodes: 16, only: &[OURS, side::OPEN], ..scene("many nodes", 16, &["many", "150"]) },
     scene("blocked", 2, &["blocked", "600"]),
     scene("launch 2", 2, &["nothing"]),
+    alone("launch 2, no cluster", 2),
     scene("launch 16", 16, &["nothing"]),
+    alone("launch 16, no cluster", 16),
     scene("memory", 16, &["memory"]),
     sweep("sweep 1", 1, &["50", "1", "1"]),
     coscheduled("sweep 1, coscheduled", 1, &["50", "1", "1"]),
@@ -150,53 +159,61 @@ const THIRD: f64 = 1.0 / 0.33;
 const WITHIN: f64 = 1.0 / 1.02;
 const OWN: f64 = 1.0 / 1.25;
 
-const ROWS: [Row; 58] = [
+const OPEN: Against = One(side::OPEN);
+
+/// Where all start from nothing.
+const LIKE_2: Against = BestIn("launch 2");
+const LIKE_16: Against = BestIn("launch 16");
+
+const ROWS: [Row; 60] = [
     ("pair", "latency-8", "latency 8 B", "us", 1.0, Best),
     ("pair", "latency-1024", "latency 1 KiB", "us", 1.0, Best),
     ("pair", "latency-4096", "latency 4 KiB", "us", TENTH, Best),
     ("pair", "latency-16384", "latency 16 KiB", "us", TENTH, Best),
-    ("pair", "bandwidth-65536", "bandwidth 64 KiB", "GB/s", 1.0, One(side::OPEN)),
-    ("pair", "bandwidth-262144", "bandwidth 256 KiB", "GB/s", 1.0, One(side::OPEN)),
-    ("pair", "bandwidth-1048576", "bandwidth 1 MiB", "GB/s", 1.0, One(side::OPEN)),
-    ("pair", "bandwidth-4194304", "bandwidth 4 MiB", "GB/s", 1.0, One(side::OPEN)),
+    ("pair", "bandwidth-65536", "bandwidth 64 KiB", "GB/s", 1.0, OPEN),
+    ("pair", "bandwidth-262144", "bandwidth 256 KiB", "GB/s", 1.0, OPEN),
+    ("pair", "bandwidth-1048576", "bandwidth 1 MiB", "GB/s", 1.0, OPEN),
+    ("pair", "bandwidth-4194304", "bandwidth 4 MiB", "GB/s", 1.0, OPEN),
     ("pair", "rate-8", "8 B in windows of 64", "M/s", 1.0, Best),
     ("pair", "barrier", "barrier, 2 ranks", "us", 1.0, Best),
     ("pair", "allreduce-8", "all-reduce 8 B, 2 ranks", "us", 1.0, Best),
-    ("four", "barrier", "barrier, 4 ranks", "us", HALF, One(side::OPEN)),
+    ("four", "barrier", "barrier, 4 ranks", "us", HALF, OPEN),
     ("four", "barrier", "barrier, 4 ranks", "us", 1000.0, One(side::MPICH)),
     ("four", "barrier", "barrier, 4 ranks", "us", 1.0, One(side::MPICH_YIELD)),
-    ("four", "allreduce-8", "all-reduce 8 B, 4 ranks", "us", HALF, One(side::OPEN)),
+    ("four", "allreduce-8", "all-reduce 8 B, 4 ranks", "us", HALF, OPEN),
     ("four", "allreduce-8", "all-reduce 8 B, 4 ranks", "us", 1000.0, One(side::MPICH)),
     ("four", "allreduce-8", "all-reduce 8 B, 4 ranks", "us", 1.0, One(side::MPICH_YIELD)),
-    ("eight", "barrier", "barrier, 8 ranks", "us", HALF, One(side::OPEN)),
+    ("eight", "barrier", "barrier, 8 ranks", "us", HALF, OPEN),
     ("eight", "barrier", "barrier, 8 ranks", "us", 1000.0, One(side::MPICH)),
     ("eight", "barrier", "barrier, 8 ranks", "us", 1.0, One(side::MPICH_YIELD)),
-    ("eight", "allreduce-8", "all-reduce 8 B, 8 ranks", "us", HALF, One(side::OPEN)),
+    ("eight", "allreduce-8", "all-reduce 8 B, 8 ranks", "us", HALF, OPEN),
     ("eight", "allreduce-8", "all-reduce 8 B, 8 ranks", "us", 1000.0, One(side::MPICH)),
     ("eight", "allreduce-8", "all-reduce 8 B, 8 ranks", "us", 1.0, One(side::MPICH_YIELD)),
-    ("far", "latency-8", "between nodes, latency 8 B", "us", SEVENTH, One(side::OPEN)),
-    ("far", "latency-4096", "between nodes, latency 4 KiB", "us", SEVENTH, One(side::OPEN)),
-    ("far", "latency-16384", "between nodes, latency 16 KiB", "us", SEVENTH, One(side::OPEN)),
-    ("far", "bandwidth-65536", "between nodes, bandwidth 64 KiB", "GB/s", 1.0, One(side::OPEN)),
-    ("far", "bandwidth-262144", "between nodes, bandwidth 256 KiB", "GB/s", 1.0, One(side::OPEN)),
-    ("far", "bandwidth-1048576", "between nodes, bandwidth 1 MiB", "GB/s", 1.0, One(side::OPEN)),
-    ("far", "bandwidth-4194304", "between nodes, bandwidth 4 MiB", "GB/s", 1.0, One(side::OPEN)),
-    ("hosts", "latency-8", "between hosts, latency 8 B", "us", 0.0, One(side::OPEN)),
-    ("hosts", "latency-4096", "between hosts, latency 4 KiB", "us", 0.0, One(side::OPEN)),
-    ("hosts", "latency-16384", "between hosts, latency 16 KiB", "us", 0.0, One(side::OPEN)),
-    ("hosts", "bandwidth-65536", "between hosts, bandwidth 64 KiB", "GB/s", 0.0, One(side::OPEN)),
-    ("hosts", "bandwidth-262144", "between hosts, bandwidth 256 KiB", "GB/s", 0.0, One(side::OPEN)),
-    ("hosts", "bandwidth-1048576", "between hosts, bandwidth 1 MiB", "GB/s", 0.0, One(side::OPEN)),
-    ("hosts", "bandwidth-4194304", "between hosts, bandwidth 4 MiB", "GB/s", 0.0, One(side::OPEN)),
-    ("many nodes", "barrier", "16 nodes, barrier", "us", 1.0, One(side::OPEN)),
-    ("many nodes", "allreduce-8", "16 nodes, all-reduce 8 B", "us", 1.0, One(side::OPEN)),
-    ("many nodes", "broadcast-4096", "16 nodes, all have 4 KiB", "us", 1.0, One(side::OPEN)),
-    ("many nodes", "broadcast-1048576", "16 nodes, all have 1 MiB", "us", 1.0, One(side::OPEN)),
+    ("far", "latency-8", "nodes of one machine, latency 8 B", "us", SEVENTH, OPEN),
+    ("far", "latency-4096", "nodes of one machine, latency 4 KiB", "us", SEVENTH, OPEN),
+    ("far", "latency-16384", "nodes of one machine, latency 16 KiB", "us", SEVENTH, OPEN),
+    ("far", "bandwidth-65536", "nodes of one machine, bandwidth 64 KiB", "GB/s", 1.0, OPEN),
+    ("far", "bandwidth-262144", "nodes of one machine, bandwidth 256 KiB", "GB/s", 1.0, OPEN),
+    ("far", "bandwidth-1048576", "nodes of one machine, bandwidth 1 MiB", "GB/s", 1.0, OPEN),
+    ("far", "bandwidth-4194304", "nodes of one machine, bandwidth 4 MiB", "GB/s", 1.0, OPEN),
+    ("hosts", "latency-8", "hosts, by TLS, latency 8 B", "us", SEVENTH, OPEN),
+    ("hosts", "latency-4096", "hosts, by TLS, latency 4 KiB", "us", SEVENTH, OPEN),
+    ("hosts", "latency-16384", "hosts, by TLS, latency 16 KiB", "us", SEVENTH, OPEN),
+    ("hosts", "bandwidth-65536", "hosts, by TLS, bandwidth 64 KiB", "GB/s", 1.0, OPEN),
+    ("hosts", "bandwidth-262144", "hosts, by TLS, bandwidth 256 KiB", "GB/s", 1.0, OPEN),
+    ("hosts", "bandwidth-1048576", "hosts, by TLS, bandwidth 1 MiB", "GB/s", 1.0, OPEN),
+    ("hosts", "bandwidth-4194304", "hosts, by TLS, bandwidth 4 MiB", "GB/s", 1.0, OPEN),
+    ("many nodes", "barrier", "16 nodes of one machine, barrier", "us", 1.0, OPEN),
+    ("many nodes", "allreduce-8", "16 nodes of one machine, all-reduce 8 B", "us", 1.0, OPEN),
+    ("many nodes", "broadcast-4096", "16 nodes of one machine, all have 4 KiB", "us", 1.0, OPEN),
+    ("many nodes", "broadcast-1048576", "16 nodes of one machine, all have 1 MiB", "us", 1.0, OPEN),
     ("blocked", "cpu", "blocked receive, CPU after 1 ms", "%", 1.0, Bound(1.0)),
     ("blocked", "wake", "blocked receive, until it returns", "us", 1.0, Bound(10.0)),
-    ("launch 2", "time", "launch, init, finalize, 2 ranks", "ms", HALF, One(side::MPICH)),
-    ("launch 16", "time", "launch, init, finalize, 16 ranks", "ms", 1.0, Bound(50.0)),
-    ("launch 16", "time", "launch, init, finalize, 16 ranks", "ms", 1.0, Best),
+    ("launch 2", "time", "launch on a cluster, 2 ranks", "ms", HALF, One(side::MPICH)),
+    ("launch 2, no cluster", "time", "launch by mpiexec alone, 2 ranks", "ms", 0.0, LIKE_2),
+    ("launch 16", "time", "launch on a cluster, 16 ranks", "ms", 1.0, Bound(50.0)),
+    ("launch 16", "time", "launch on a cluster, 16 ranks", "ms", 1.0, Best),
+    ("launch 16, no cluster", "time", "launch by mpiexec alone, 16 ranks", "ms", 0.0, LIKE_16),
     ("memory", "memory", "memory per rank, 16 ranks", "MB", 1.0, Bound(4.0)),
     ("memory", "memory", "memory per rank, 16 ranks", "MB", 1.0, Best),
     ("sweep 1", "time", "Sweep3D 50^3, 1 rank", "s", WITHIN, Best),
@@ -399,7 +416,8 @@ pub fn run(quick: bool, only: Option<&str>, figure: Option<&Path>) -> Result<Rep
         let (asked, there) = (only.unwrap_or_default(), names.join(", "));
         bail!("no scene contains {asked:?}: there are {there}");
     }
-    let below = "between nodes of this machine: ours by Unix sockets, Open MPI by TCP on loopback";
+    let below = "between nodes of this machine: ours by Unix sockets, Open MPI by TCP on loopback; \
+                 this says nothing of hosts: --namespaces";
     rounds(quick, &scenes, up(NODES)?, below)
 }
 
@@ -442,6 +460,9 @@ fn rounds(quick: bool, scenes: &[&Scene<'_>], cluster: Cluster, place: &str) -> 
     let mut notes = vec![
         format!("{rounds} rounds; medians of the rounds' best batches, of {times} Sweep3D a round"),
         "blocked receives: medians of all waits".to_owned(),
+        "launches, with init and finalize: ours is on a cluster that is up, and keeps daemons, or \
+         by mpiexec alone, which starts everything, as the others always do"
+            .to_owned(),
         place.to_owned(),
     ];
     if !flags.0.is_empty() {
@@ -469,6 +490,16 @@ fn absent(scenes: &[&Scene<'_>], there: &[Side]) -> (Late, Vec<String>) {
     (late, peers.into_iter().map(line).collect())
 }
 
+/// What a peer's bytes take where it is not what ours take: those of ours are by Unix sockets
+/// between nodes of one machine, with pages that the kernel lends, and by TLS between hosts.
+fn medium(scene: &str) -> &'static str {
+    match scene {
+        "far" | "many nodes" => ", TCP on loopback",
+        "hosts" => ", plain TCP",
+        _ => "",
+    }
+}
+
 /// The table's rows. A peer that has no figure, or is not there, has a row all the same, or is
 /// named in that of the best.
 fn rows(found: &Found, late: &Late) -> Result<Vec<Case>> {
@@ -481,7 +512,7 @@ fn rows(found: &Found, late: &Late) -> Result<Vec<Case>> {
         let case = Case { better: better(unit), limit, ..bound };
         let row = |peer: &Samples, name: &str| Case {
             peer: peer.clone(),
-            peer_name: name.to_owned(),
+            peer_name: format!("{name}{}", medium(scene)),
             ..case.clone()
         };
         let is_meant = |peer: &str| !matches!(against, One(one) if one != peer);
@@ -506,7 +537,10 @@ fn rows(found: &Found, late: &Late) -> Result<Vec<Case>> {
                 let none = || row(&Samples::default(), &without);
                 cases.extend(best.or_else(|| (!silent.is_empty()).then(none)));
             }
-            Bound(most) => cases.push(row(&Samples(vec![most]), "bound")),
+            Bound(most) => {
+                let bound = row(&Samples(vec![most]), "bound");
+                cases.push(Case { peer_name: "bound".to_owned(), ..bound });
+            }
             Own(other) => {
                 cases.extend(of(other, OURS).map(|own| row(own, other)));
             }
@@ -594,7 +628,8 @@ mod tests {
         let ours = (("far", OURS, "latency-8".to_owned()), Samples(vec![1.0]));
         let cases = rows(&Found::from([ours]), &late).expect("ours has figures");
         let [case] = &cases[..] else { panic!("{cases:?}") };
-        assert!(case.peer_name == side::OPEN && case.ratio().is_nan(), "{case:?}");
+        assert_eq!(case.peer_name, "Open MPI, TCP on loopback");
+        assert!(case.ratio().is_nan(), "{case:?}");
     }
 
     #[test]

@@ -109,9 +109,15 @@ impl Side {
         let program = self.program(scene.program);
         // Ranks of ours have directories of their own, so a deck is named from the root.
         let decks = std::path::absolute("apps/sweep3d/decks")?;
-        let mut command = child::launcher(&self.launcher, patience);
         let ranks = scene.ranks.to_string();
-        if self.name == OURS {
+        let is_alone = self.name == OURS && scene.is_alone;
+        let launcher =
+            if is_alone { self.launcher.with_file_name("mpiexec") } else { self.launcher.clone() };
+        let mut command = child::launcher(launcher, patience);
+        if is_alone {
+            command.args(["-n", &ranks]);
+            cluster.settings_alone(&mut command);
+        } else if self.name == OURS {
             command.args(["run", "-N", &scene.nodes.to_string(), "-n", &ranks]).args(scene.flags);
             cluster.settings(&mut command);
         } else {

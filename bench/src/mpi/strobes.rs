@@ -105,6 +105,7 @@ fn draw(subject: &Subject, quick: bool, path: &Path, home: &Path) -> Result<Repo
             flags: &[],
             only: &[],
             hosts: None,
+            is_alone: false,
         };
         let curves = curves(&scene, rounds, (&cluster, &hosts))?;
         let title = format!("{ranks} ranks");
