@@ -11,6 +11,9 @@
 //! round, in both modes among the peers. What is told are medians. A side that does not end in time
 //! counts no more.
 //!
+//! Before a size is measured, messages and collectives of that size are compared byte by byte with
+//! what was sent (`measure.c`): who loses or swaps any has no figure.
+//!
 //! How far the processors are from each other changes by itself (`fabric.rs`): before each run of
 //! two ranks a flag is measured, and it is waited a moment for the processors to be near.
 

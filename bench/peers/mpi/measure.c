@@ -8,7 +8,11 @@
  *   many    the same, and broadcasts until all have them
  *   blocked two ranks: what a receive that waits long uses, and how soon it returns then
  *   nothing MPI_Init and MPI_Finalize
- *   memory  what MPI_Init and a barrier add to a rank's memory */
+ *   memory  what MPI_Init and a barrier add to a rank's memory
+ *
+ * Before a size is measured, messages and collectives of that size are checked: who loses bytes, or
+ * takes one message for another, has no figure. What is measured is then not looked at, and all of
+ * a window is received into one place, as in other measures of this kind. */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { WINDOW = 64, BATCHES = 15, LARGEST = 4 << 20, TURNS = 12 };
+enum { WINDOW = 64, BATCHES = 15, LARGEST = 4 << 20, TURNS = 12, CHECKED = LARGEST };
 
 static int rank, size;
 static char *data;
@@ -56,6 +60,73 @@ static void window(int bytes) {
         MPI_Recv(data, 4, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else
         MPI_Send(data, 4, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+}
+
+/* What a byte is of a message that is checked: in no other message, and at no other place nearby,
+ * are they the same. */
+static char byte(int from, int slot, int round, int at) {
+    return (char)(at * 7 + (at >> 8) * 13 + from * 101 + slot * 29 + round * 53);
+}
+
+static void fill(char *to, int bytes, int slot, int round) {
+    for (int at = 0; at < bytes; at++)
+        to[at] = byte(rank, slot, round, at);
+}
+
+static void compare(const char *got, int bytes, int from, int slot, int round) {
+    for (int at = 0; at < bytes; at++)
+        if (got[at] != byte(from, slot, round, at)) {
+            fprintf(stderr, "measure: byte %d of %d from rank %d is wrong at rank %d\n", at, bytes,
+                    from, rank);
+            MPI_Abort(MPI_COMM_WORLD, 3);
+        }
+}
+
+/* Windows both ways, each message with a place of its own. */
+static void check_messages(int bytes) {
+    MPI_Request requests[WINDOW];
+    int slots = CHECKED / bytes < WINDOW ? CHECKED / bytes : WINDOW;
+    char *places = malloc((size_t)slots * bytes);
+    for (int round = 0; round < 2; round++) {
+        int from = round;
+        for (int slot = 0; slot < slots; slot++) {
+            char *place = places + (size_t)slot * bytes;
+            if (rank == from) {
+                fill(place, bytes, slot, round);
+                MPI_Isend(place, bytes, MPI_BYTE, 1 - from, 3, MPI_COMM_WORLD, &requests[slot]);
+            } else {
+                memset(place, 0, bytes);
+                MPI_Irecv(place, bytes, MPI_BYTE, from, 3, MPI_COMM_WORLD, &requests[slot]);
+            }
+        }
+        MPI_Waitall(slots, requests, MPI_STATUSES_IGNORE);
+        for (int slot = 0; rank != from && slot < slots; slot++)
+            compare(places + (size_t)slot * bytes, bytes, from, slot, round);
+    }
+    free(places);
+}
+
+/* A broadcast from each rank. */
+static void check_broadcast(int bytes) {
+    for (int from = 0; from < size; from++) {
+        if (rank == from)
+            fill(data, bytes, 0, from);
+        else
+            memset(data, 0, bytes);
+        MPI_Bcast(data, bytes, MPI_BYTE, from, MPI_COMM_WORLD);
+        compare(data, bytes, from, 0, from);
+    }
+}
+
+static void check_allreduce(void) {
+    for (int round = 0; round < 4; round++) {
+        double mine = rank + round, sum = 0, want = size * (size - 1) / 2.0 + size * round;
+        MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        if (sum != want) {
+            fprintf(stderr, "measure: rank %d is told %g, and all have %g\n", rank, sum, want);
+            MPI_Abort(MPI_COMM_WORLD, 3);
+        }
+    }
 }
 
 static void barrier(int bytes) {
@@ -169,10 +240,12 @@ static void between(double time, const int *latencies, const int *bandwidths) {
     char name[32];
     for (; *latencies; latencies++) {
         snprintf(name, sizeof name, "latency-%d", *latencies);
+        check_messages(*latencies);
         measure(name, ping, *latencies, time, half);
     }
     for (; *bandwidths; bandwidths++) {
         snprintf(name, sizeof name, "bandwidth-%d", *bandwidths);
+        check_messages(*bandwidths);
         measure(name, window, *bandwidths, time, bandwidth);
     }
 }
@@ -194,12 +267,15 @@ int main(int argc, char **argv) {
     }
     if (strcmp(what, "pair") == 0 || strcmp(what, "all") == 0 || strcmp(what, "many") == 0) {
         measure("barrier", barrier, 0, time, whole);
+        check_allreduce();
         measure("allreduce-8", allreduce, 8, time, whole);
     }
     if (strcmp(what, "many") == 0) {
         data = malloc(1 << 20);
         memset(data, 1, 1 << 20);
+        check_broadcast(4096);
         measure("broadcast-4096", broadcast, 4096, time, whole);
+        check_broadcast(1 << 20);
         measure("broadcast-1048576", broadcast, 1 << 20, time, whole);
     }
     if (strcmp(what, "blocked") == 0)
