@@ -30,6 +30,9 @@ const WITHIN: f64 = 15.0;
 /// Sizes that are only modelled.
 const MODELLED: std::ops::RangeInclusive<u32> = 8..=14;
 
+/// How many milliseconds a launch may take on the largest of them.
+const SUB_SECOND: f64 = 1000.0;
+
 /// How long the simulator may take for them: what is larger then is left out.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -63,7 +66,7 @@ fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<R
     points.extend(measure(&TRIED)?);
     let tried = &points[FITTED.len()..];
     let pairs = tried.iter().zip(&predicted);
-    let cases: Vec<Case> = pairs.flat_map(|(point, both)| compare(point, both)).collect();
+    let mut cases: Vec<Case> = pairs.flat_map(|(point, both)| compare(point, both)).collect();
     let worst = cases.iter().map(|case| case.ours.median()).fold(0.0, f64::max);
     let is_valid = worst <= WITHIN;
     let mut notes = model.tell();
@@ -89,10 +92,23 @@ fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<R
              said of larger clusters"
         ));
     }
+    cases.extend(asked(&modelled));
     if let Some(path) = figure {
         draw(&points, &model, &modelled, processors, is_valid).save(path)?;
     }
     Ok(Report { bench: "scale", notes, missing: Vec::new(), cases })
+}
+
+/// What is asked of the largest cluster. Without a valid model, or where that said nothing of it,
+/// there is no figure.
+fn asked(modelled: &[Modelled]) -> [Case; 2] {
+    let row = modelled.iter().find(|row| row.nodes == 1 << MODELLED.end());
+    [0, 1].map(|at| {
+        let time = row.and_then(|row| row.launches[at].as_ref().ok().copied());
+        let program = if PROGRAMS[at] == Program::True { "true" } else { "12 MiB" };
+        let title = format!("{program} on {}, modelled", 1 << MODELLED.end());
+        Case::bound(&title, "ms", Samples(time.into_iter().collect()), SUB_SECOND)
+    })
 }
 
 /// How far the fit is from what it was fitted on.
@@ -203,5 +219,21 @@ fn draw(
             panel(format!("all nodes on {processors} processors"), here),
             panel("each node a machine of its own: modelled".to_owned(), alone),
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_largest_cluster_takes_is_judged_or_has_no_figure() {
+        let row = |nodes, launches| Modelled { nodes, launches, strobe: Ok(1.0) };
+        let largest = row(16_384, [Ok(2000.0), Err("it is too much".to_owned())]);
+        let cases = asked(&[row(8_192, [Ok(900.0), Ok(900.0)]), largest]);
+        assert_eq!(cases[0].ratio(), 0.5);
+        assert_eq!(cases[1].case, "12 MiB on 16384, modelled");
+        assert!(cases[1].ratio().is_nan());
+        assert!(asked(&[]).iter().all(|case| case.ratio().is_nan()));
     }
 }
