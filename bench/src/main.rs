@@ -79,7 +79,8 @@ const USAGE: &str = "usage: cargo xtask bench NAME [OPTION...]
 A peer that is not there has rows without a figure, is named in the JSON line, and makes the exit
 status 1.";
 
-/// What `cargo xtask bench` says to have a command line read only, before it builds peers.
+/// What `cargo xtask bench` says to have a command line read only, before it builds peers: it is
+/// told the benchmark's name.
 const CHECK: &str = "check";
 
 /// The options of each benchmark. One that would do nothing is a mistake.
@@ -206,7 +207,10 @@ fn main() -> ExitCode {
     let checks = arguments.first().is_some_and(|word| word == CHECK);
     arguments.drain(..usize::from(checks));
     let (name, options) = match parse(&arguments) {
-        Ok(_) if checks => return ExitCode::SUCCESS,
+        Ok((name, _)) if checks => {
+            println!("{name}");
+            return ExitCode::SUCCESS;
+        }
         Ok(parsed) => parsed,
         Err(error) => {
             eprintln!("bench: {error} (cargo xtask bench --help)");

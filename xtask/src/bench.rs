@@ -1,7 +1,7 @@
 //! `cargo xtask bench NAME`: builds ours in release, has the peers at hand, and hands over to
 //! the `bench` crate.
 
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -55,13 +55,17 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         return bench(arguments).map(ExitCode::from);
     }
     // Before minutes go into peers.
-    let read = bench(&[&["check".to_owned()], arguments].concat())?;
-    if read != 0 {
-        return Ok(ExitCode::from(read));
+    let mut reader = Command::new(&program);
+    reader.current_dir(&root).arg("check").args(arguments).stderr(Stdio::inherit());
+    let read = reader.output().context("cannot start the bench crate's program")?;
+    if !read.status.success() {
+        let code = read.status.code().and_then(|code| u8::try_from(code).ok());
+        return Ok(ExitCode::from(code.unwrap_or(1)));
     }
-    let name = arguments.iter().find(|word| NAMES.contains(&word.as_str()));
-    peers::prepare(&root, name.map(String::as_str));
-    if name.is_some_and(|name| name == "mpi") {
+    // A benchmark's name may be an option's value as well, which only it can tell.
+    let name = String::from_utf8_lossy(&read.stdout).trim().to_owned();
+    peers::prepare(&root, Some(&name));
+    if name == "mpi" {
         peers::compile(&root)?;
         // It takes minutes, and only a figure needs it.
         if arguments.iter().any(|word| word == "hypre") {
