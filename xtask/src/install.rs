@@ -23,7 +23,7 @@ const PACKAGE: &str = "prefix=${pcfiledir}/../..\n\n\
     Description: MPI 5.0 by its standard binary interface\n\
     Version: 5.0\n\
     Cflags: -I${prefix}/include\n\
-    Libs: -L${prefix}/lib -Wl,-rpath,${prefix}/lib -lmpi_abi\n";
+    Libs: -L${prefix}/lib -Wl,--enable-new-dtags,-rpath,${prefix}/lib -lmpi_abi\n";
 
 /// The command.
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
@@ -177,7 +177,10 @@ mod tests {
         let (include, lib) = (prefix.join("include"), lib.display());
         assert_eq!(
             said.trim(),
-            format!("c++ a.cc -I{} -L{lib} -Wl,-rpath,{lib} -lmpi_abi", include.display())
+            format!(
+                "c++ a.cc -I{} -L{lib} -Wl,--enable-new-dtags,-rpath,{lib} -lmpi_abi",
+                include.display()
+            )
         );
         assert!(package.expect("pkg-config runs").contains("-lmpi_abi"));
         assert_eq!(library, "libmpi_abi.so");
