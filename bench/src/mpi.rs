@@ -294,6 +294,13 @@ impl Run {
     }
 }
 
+/// Whether a program that tells its library has run with a side's: PyPI's MPIs run what was linked
+/// with ours, and the loader must have found theirs.
+fn is_of(side: &str, printed: &str) -> bool {
+    let library = printed.lines().find_map(|line| line.strip_prefix("library "));
+    library.is_none_or(|library| library.starts_with("Muster ") == (side == OURS))
+}
+
 /// Runs a scene at a side; none where it did not end in time.
 fn play(
     scene: &Scene<'_>,
@@ -378,6 +385,7 @@ impl Played {
             self.late.insert((scene.name, side.name));
             return Ok(());
         };
+        ensure!(is_of(side.name, &run.printed), "{} ran with {:?}", side.name, run.printed);
         if is_ours {
             self.digits.compare(scene, &run.printed)?;
         }
@@ -571,6 +579,19 @@ mod tests {
         // To be woken soon once is no promise for the other times.
         let waits = found("wake 40\nwake 5\nwake 30\n", "blocked");
         assert_eq!(waits, [("wake".to_owned(), 30.0)].into());
+    }
+
+    #[test]
+    fn nobody_is_measured_with_anothers_library() {
+        for (side, library, is_right) in [
+            (OURS, "Muster 0.1.0, MPI 5.0, ABI 1.0", true),
+            (side::MPICH_WHEEL, "MPICH Version: 5.0.2", true),
+            (side::MPICH_WHEEL, "Muster 0.1.0, MPI 5.0, ABI 1.0", false),
+            (OURS, "MPICH Version: 5.0.2", false),
+        ] {
+            assert_eq!(is_of(side, &format!("library {library}\ntime 1\n")), is_right, "{side}");
+        }
+        assert!(is_of(side::OPEN, "Sweep3D\n"), "what tells none is not judged");
     }
 
     #[test]

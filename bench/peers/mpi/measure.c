@@ -256,6 +256,13 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank == 0) {
+        /* Whose it is, which the loader has found. */
+        char library[MPI_MAX_LIBRARY_VERSION_STRING];
+        int length = 0;
+        MPI_Get_library_version(library, &length);
+        printf("library %.*s\n", (int)strcspn(library, "\n"), library);
+    }
     if (strcmp(what, "pair") == 0 || strcmp(what, "far") == 0) {
         const int near[] = {8, 1024, 4096, 16384, 0}, far[] = {8, 4096, 16384, 0};
         const int much[] = {65536, 262144, 1 << 20, LARGEST, 0};
