@@ -466,3 +466,27 @@ fn where_jobs_take_turns_ranks_that_fill_the_machine_are_bound_and_all_are_nicer
     }
     cluster.down();
 }
+
+/// The group of a rank that is killed goes when others see that it is empty; a daemon once waited
+/// for the kernel's word of that for five seconds, and was killed for it.
+#[test]
+fn a_cluster_with_jobs_that_take_turns_ends_by_itself() {
+    let cluster = Cluster::up("t0165", 2);
+    cluster.muster(&["scheduler", "gang"]).run().ok();
+    for _ in 0..2 {
+        cluster.muster(&["run", "--detach", "-N", "2", "sleep", "1000"]).run().ok();
+    }
+    until("both have a turn", || {
+        cluster.json(&["ps", "--json"])["jobs"]
+            .as_array()
+            .is_some_and(|jobs| jobs.iter().filter(|job| job["state"] == "running").count() == 2)
+    });
+    let said = cluster.muster(&["down"]).run().ok();
+    assert!(
+        !said.out.contains("killed") && !said.err.contains("killed"),
+        "{} {}",
+        said.out,
+        said.err
+    );
+    cluster.leftovers();
+}

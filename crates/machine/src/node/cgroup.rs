@@ -25,6 +25,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 /// How long to sleep between two looks where the kernel offers nothing to wait for.
 const PAUSE: Duration = Duration::from_millis(2);
 
+/// How often is looked at a group whose last process is waited for.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Why a group could not be made, changed or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -242,8 +245,9 @@ impl Cgroup {
             if left.is_zero() {
                 return Err(Error::Populated { path: self.path.clone(), waited: patience });
             }
-            // The kernel raises PRI when the file has changed since it was read.
-            let timeout = Timespec::try_from(left).ok();
+            // The kernel raises PRI when the file has changed since it was read; and tells nobody
+            // that another one, who watches it too, has removed the group.
+            let timeout = Timespec::try_from(left.min(LOOK)).ok();
             match poll(&mut [PollFd::new(&file, PollFlags::PRI)], timeout.as_ref()) {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(error) => return Err(failed(error.into())),
