@@ -58,6 +58,8 @@ pub type Who = usize;
 pub struct Joint {
     /// Whose unfinished line the place ends in.
     open: Option<Who>,
+    /// It ends in the unfinished line of one that has ended.
+    is_left: bool,
 }
 
 impl Joint {
@@ -69,6 +71,9 @@ impl Joint {
         if self.open.is_some_and(|open| open != who) {
             out.extend_from_slice(b"\\\n");
             self.open = None;
+        }
+        if std::mem::take(&mut self.is_left) {
+            out.push(b'\n');
         }
         if label.is_empty() {
             out.extend_from_slice(bytes);
@@ -90,6 +95,13 @@ impl Joint {
         if self.open == Some(who) {
             out.push(b'\n');
             self.open = None;
+        }
+    }
+
+    /// Stream `who` has ended: its last line gets a newline if it has none and another's follows.
+    pub fn leave(&mut self, who: Who) {
+        if self.open == Some(who) {
+            (self.open, self.is_left) = (None, true);
         }
     }
 }
@@ -124,6 +136,18 @@ mod tests {
         let mut out = Vec::new();
         lines.take(&mut out);
         assert_eq!((out, lines.since()), (b"x".to_vec(), None));
+    }
+
+    #[test]
+    fn a_last_line_without_a_newline_gets_none_unless_another_stream_goes_on() {
+        let (mut joint, mut out) = (Joint::default(), Vec::new());
+        joint.write(0, "", b"one", &mut out);
+        joint.leave(1);
+        joint.leave(0);
+        assert_eq!(out, b"one");
+        joint.write(1, "", b"two", &mut out);
+        joint.leave(1);
+        assert_eq!(out, b"one\ntwo");
     }
 
     #[test]

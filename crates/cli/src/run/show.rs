@@ -204,8 +204,14 @@ impl Show {
         if !rest.is_empty() {
             self.emit(tap, &rest);
         }
-        let place = &mut self.places[self.taps[tap].place];
-        place.joint.end(tap, &mut place.buffer);
+        let stream = &self.taps[tap];
+        let place = &mut self.places[stream.place];
+        // A file has what was written, byte for byte, where one program alone has written.
+        if stream.place >= OURS.len() && stream.label.is_empty() {
+            place.joint.leave(tap);
+        } else {
+            place.joint.end(tap, &mut place.buffer);
+        }
     }
 
     /// The job begins again: what is not finished will not be.
