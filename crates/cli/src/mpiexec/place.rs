@@ -16,8 +16,8 @@ pub struct Nodes {
     /// Name and host of each; the host only in a cluster of several, where this machine may be one.
     /// None if they are still to be started.
     pub all: Option<Vec<(String, Option<String>)>>,
-    /// So many of them a job may get that names none.
-    pub free: u32,
+    /// Those of them that a job may get that names none.
+    pub free: Vec<String>,
 }
 
 /// Asks a node how many processors it has.
@@ -28,15 +28,16 @@ impl Nodes {
     pub fn of(status: &Status, may_get: impl Fn(&NodeStatus) -> bool) -> Nodes {
         let up = || status.nodes.iter().filter(|node| node.is_up());
         let all = up().map(|node| (node.name.clone(), node.host.clone())).collect();
-        let free = up().filter(|node| node.drained.is_none() && may_get(node)).count();
-        Nodes { all: Some(all), free: u32::try_from(free).unwrap_or(u32::MAX) }
+        let free = up().filter(|node| node.drained.is_none() && may_get(node));
+        Nodes { all: Some(all), free: free.map(|node| node.name.clone()).collect() }
     }
 
     /// How many ranks fill each of the chosen nodes, as far as these are needed for so many ranks;
-    /// of a job that chooses none, each is as the first: which it gets is not known yet.
+    /// of a job that chooses none, each is as the first that it may get: which it gets is not known
+    /// yet.
     fn room(&self, chosen: &[String], ranks: u32, processors: Processors<'_>) -> String {
-        let first = self.all.iter().flatten().next().map(|(name, _)| name.clone());
-        let named = if chosen.is_empty() { first.as_slice() } else { chosen };
+        let first = self.free.get(..1).unwrap_or_default();
+        let named = if chosen.is_empty() { first } else { chosen };
         let (mut each, mut sum) = (Vec::new(), 0_u32);
         for name in named {
             let room = processors(name).unwrap_or(1).max(1);
@@ -142,7 +143,7 @@ pub fn words(
     match (per_node, &nodes.all) {
         (Some(each), Some(_)) if line.ranks().is_none() && chosen.is_empty() => {
             // With none now, it waits for one.
-            let count = nodes.free.max(1);
+            let count = u32::try_from(nodes.free.len()).unwrap_or(u32::MAX).max(1);
             say("-N", count.to_string());
             say("-n", each.saturating_mul(count).to_string());
         }
@@ -220,11 +221,24 @@ mod tests {
         super::words(&read(&words).expect(text), nodes, &processors).expect(text).join(" ")
     }
 
+    /// Nodes of which a job may get all.
+    fn nodes(all: Vec<(String, Option<String>)>) -> Nodes {
+        let free = all.iter().map(|(name, _)| name.clone()).collect();
+        Nodes { all: Some(all), free }
+    }
+
+    #[test]
+    fn a_job_that_may_not_get_the_first_node_goes_by_the_processors_of_another() {
+        let mut up = nodes(["small", "big"].map(|name| (name.to_owned(), None)).into());
+        up.free.remove(0);
+        assert_eq!(placed("-n 100 x", &up), "-n 100 --ntasks-per-node 64");
+    }
+
     #[test]
     fn a_node_is_filled_before_the_next_one() {
         let host = |at: usize| (at > 1).then(|| "lab2".to_owned());
         let all = (0..4).map(|at| (format!("n{at}"), host(at))).collect();
-        let up = Nodes { all: Some(all), free: 4 };
+        let up = nodes(all);
         for (text, words) in [
             ("x", "-n 1 --ntasks-per-node 8"),
             ("-n 4 x", "-n 4 --ntasks-per-node 8"),
@@ -257,7 +271,7 @@ mod tests {
     #[test]
     fn each_host_is_filled_by_its_own_processors() {
         let all = ["n0", "n1", "small", "big"].map(|name| (name.to_owned(), None));
-        let up = Nodes { all: Some(all.into()), free: 4 };
+        let up = nodes(all.into());
         for (text, words) in [
             ("-n 68 -host small,big x", "-w small,big -n 68 --ntasks-per-node 4,64"),
             ("-n 99 -host small,big x", "-w small,big -n 99 --ntasks-per-node 4,64"),
@@ -297,7 +311,7 @@ mod tests {
         let own = rustix::system::uname().nodename().to_str().expect("a name").to_owned();
         let host = |at: usize| if at > 1 { "lab2".to_owned() } else { own.clone() };
         let all = (0..4).map(|at| (format!("n{at}"), Some(host(at)))).collect();
-        let up = Nodes { all: Some(all), free: 4 };
+        let up = nodes(all);
         for (hosts, words) in [
             (&*own, "-w n[0-1] -n 4 --ntasks-per-node 8"),
             ("localhost", "-w n[0-1] -n 4 --ntasks-per-node 8"),
@@ -309,7 +323,7 @@ mod tests {
         // Here the list means the manager's machine, and this is another.
         let all = [("n0", "localhost"), ("n1", &*own), ("n2", "lab2")];
         let all = all.map(|(node, host)| (node.to_owned(), Some(host.to_owned())));
-        let up = Nodes { all: Some(all.into()), free: 3 };
+        let up = nodes(all.into());
         for (hosts, words) in [(&*own, "-w n1 -n 1"), ("localhost", "-w n0 -n 1")] {
             let words = format!("{words} --ntasks-per-node 8");
             assert_eq!(placed(&format!("-n 1 -host {hosts} x"), &up), words, "{hosts}");
