@@ -438,8 +438,8 @@ pub const GATEWAY_RUN: usize = 31;
 pub const GATEWAY_SLOTS: usize = 128;
 
 /// Pieces on their way from one rank to another at most, 512 KiB: two of the longest frames. They
-/// are no more than its slots that are free beside them, so ranks that take nothing do not keep a
-/// sender from the others.
+/// are no more than its slots that are free beside them, so a few ranks that take nothing (up to
+/// seven: 64, 32, 16, 8, 4, 2 and 1) do not keep a sender from the others.
 pub const GATEWAY_WINDOW: u64 = GATEWAY_SLOTS as u64 / 2;
 
 /// Ranks of one node in one job that exchange messages: a line of words for each set of them, and

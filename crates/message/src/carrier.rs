@@ -100,6 +100,15 @@ pub trait Carrier {
         false
     }
 
+    /// Somebody has asked whether something has come, and nothing has: looks where it does not
+    /// look each time. Whether there is something now.
+    ///
+    /// # Errors
+    /// That the carrier is broken.
+    fn attend(&mut self) -> Result<bool, Failure> {
+        Ok(false)
+    }
+
     /// Somebody has asked whether something has come, and nothing has. How long others are to have
     /// the processor before it goes on, if they are: a moment (zero), or so long at most
     /// ([`Carrier::doze`]).

@@ -215,6 +215,11 @@ impl Carrier for Gateway {
     }
 
     #[inline]
+    fn attend(&mut self) -> Result<bool, Failure> {
+        self.rank.attend().map_err(|error| Failure::Broken(error.to_string()))
+    }
+
+    #[inline]
     fn asked_in_vain(&mut self) -> Option<Duration> {
         if self.is_crowded() {
             return Some(Duration::ZERO);

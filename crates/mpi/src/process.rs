@@ -168,8 +168,12 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
     ) -> Result<Option<T>> {
         let mut state = self.state();
         if !state.endpoint.is_coscheduled() {
-            let moved = state.progress()?;
-            let answer = ask(&mut state)?;
+            let mut moved = state.progress()?;
+            let mut answer = ask(&mut state)?;
+            if answer.is_none() && !moved && state.endpoint.carrier().attend()? {
+                moved = state.progress()?;
+                answer = ask(&mut state)?;
+            }
             if answer.is_none() && !moved {
                 // Who tests in a loop may keep the processor from the rank that it waits for.
                 match state.endpoint.carrier().asked_in_vain() {

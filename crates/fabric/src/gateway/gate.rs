@@ -117,6 +117,12 @@ impl Gate {
             .map_err(|errno| Error::io("waiting for a descriptor", errno))
     }
 
+    /// It cannot sleep any more: a program may close all descriptors.
+    #[cfg(test)]
+    pub(super) fn spoil(&mut self) {
+        self.epoll = std::fs::File::open("/dev/null").expect("it is there").into();
+    }
+
     /// Waits for a descriptor no more.
     pub(super) fn unwatch(&self, descriptor: BorrowedFd<'_>) {
         // It was not in the list.

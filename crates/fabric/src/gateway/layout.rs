@@ -257,7 +257,7 @@ const PAIRS: usize = 5;
 /// The words of a process: a rank, or the daemon behind the last.
 #[derive(Clone, Copy)]
 pub(super) enum Process {
-    /// Not 0 when it is about to sleep: see [`Sleep`].
+    /// A rank: not 0 when it is about to sleep, see [`Sleep`].
     Asleep = 0,
     /// 1 when it has ended.
     Ended = 1,

@@ -33,7 +33,7 @@
 //! *Slow ranks.* A rank has room for [`GATEWAY_SLOTS`] pieces, from whomever. Who has no room is
 //! waited for a little, then what is for it is dropped until it has made some, and is sent again
 //! then, so others' pieces get past. A sender has at most [`GATEWAY_WINDOW`] pieces under way to
-//! one rank, and no more than would then be free for others, so some that take nothing do not keep
+//! one rank, and no more than would then be free for others, so a few that take nothing do not keep
 //! it from these. There are no credits for each two ranks: the room for those would grow with the
 //! job.
 //!

@@ -26,7 +26,9 @@
 //!
 //! *Who looks at what.* The receiver looks at flags only, and says what it has freed each quarter
 //! of a ring. The sender looks at that only when it knows of no room. Then there is room for a
-//! piece at the latest when the receiver has taken all: three quarters are free.
+//! piece at the latest when the receiver has taken all: three quarters are free. Chunks are for all
+//! of a sender's rings: a receiver says earlier that it has taken some, before half of them could
+//! be in use if all receivers had taken as many.
 //!
 //! *Many ranks.* A receiver looks at the rings that it *watches*, and tells their senders so. The
 //! sender of any other sets a bit, and the receiver then watches that ring as well. When it watches
@@ -184,8 +186,9 @@ struct Out {
 struct In {
     ring: Ring,
     taken: Count,
+    /// When a sender that sleeps for room was last to be woken.
     told: Count,
-    /// Bytes in chunks that were taken since.
+    /// Bytes in chunks that were taken since it was said last what is free.
     chunked: usize,
     /// Where the next entry's flag is, and what that begins with.
     flag: usize,
@@ -229,8 +232,8 @@ struct Chunks {
 /// Pieces that are passed over before the ring's lines are taken.
 const PASSED: usize = 8;
 
-/// Bytes in chunks that a receiver has taken before it says so, whatever is left of its ring: for
-/// its sender they are in use as long as it does not, also for messages to others.
+/// Bytes in chunks that a receiver has taken at most before it says so, whatever is left of its
+/// ring: for its sender they are in use as long as it does not, also for messages to others.
 const TAKEN: usize = 32 * 1024;
 
 /// A set of ranks of a node.
@@ -283,6 +286,8 @@ pub(super) struct Near {
     /// Whose rings are looked at, and of whom something came since some were left.
     watched: Ranks,
     talking: Ranks,
+    /// Bytes in chunks that are taken of a rank before that is said.
+    most: usize,
     /// Looks since then that have found nothing.
     in_vain: u32,
     /// From whom the last piece came, and how often it was looked for more of him first.
@@ -320,6 +325,7 @@ impl Near {
             chunks: Chunks { next: 0, uses: vec![Default::default(); NEAR_CHUNKS] },
             watched: Ranks::default(),
             talking: Ranks::default(),
+            most: TAKEN.min(NEAR_CHUNKS * NEAR_CHUNK / 2 / here.max(1)),
             in_vain: 0,
             last: 0,
             row: 0,
@@ -663,11 +669,17 @@ impl Near {
         state.flag = state.ring.entry(next.entry());
         state.chunked += chunked;
         let (entries, lines) = next.beyond(state.told);
-        if entries < NEAR_ENTRIES / 4 && lines < NEAR_LINES / 4 && state.chunked < TAKEN {
+        let is_quarter = entries >= NEAR_ENTRIES / 4 || lines >= NEAR_LINES / 4;
+        if !is_quarter && state.chunked < self.most {
             return None;
         }
         core.memory.publish(core.layout.about(from, core.me, About::Freed), next.word());
-        (state.told, state.chunked) = (next, 0);
+        state.chunked = 0;
+        if !is_quarter {
+            // Nobody sleeps for want of chunks.
+            return None;
+        }
+        state.told = next;
         let asleep = core.memory.load(core.layout.process(from, Process::Asleep));
         (asleep == Sleep::Room as u64).then_some(from)
     }

@@ -37,7 +37,7 @@ const HELD: u32 = 16;
 const NEAR_LOOKS: u32 = 16;
 
 /// Tries in vain to take something for each one that looks at the sockets, and the time after which
-/// one does so in any case: who computes between its tries has few of them.
+/// who only tries, and computes in between, does so in any case.
 const TRIES: u32 = 16;
 const TRIED: Duration = Duration::from_micros(20);
 
@@ -356,19 +356,34 @@ impl Rank {
         if let Some(garbage) = self.near.garbage() {
             return Err(garbage.into());
         }
-        if !self.has_peers() {
-            return Err(Error::WouldBlock);
-        }
         self.tries = self.tries.wrapping_add(1);
-        if self.tries.is_multiple_of(TRIES) || self.tried.elapsed() >= TRIED {
-            self.tried = Instant::now();
-            let is_new = |node| self.gate.line(node).map(Wire::epoch) != self.gate.core.epoch(node);
-            if self.gate.core.layout.peers().any(is_new) {
-                self.listen()?;
-            }
-            self.gate.pass(true);
+        if self.has_peers() && self.tries.is_multiple_of(TRIES) {
+            self.look_far()?;
         }
         Err(Error::WouldBlock)
+    }
+
+    /// Looks at the sockets, if that was long ago: for who has tried in vain, and computes until it
+    /// tries again. Whether there is something to take now.
+    ///
+    /// # Errors
+    /// As [`Rank::try_take`].
+    pub fn attend(&mut self) -> Result<bool> {
+        if !self.has_peers() || self.tried.elapsed() < TRIED {
+            return Ok(false);
+        }
+        self.look_far()?;
+        Ok(self.has_piece())
+    }
+
+    fn look_far(&mut self) -> Result<()> {
+        self.tried = Instant::now();
+        let is_new = |node| self.gate.line(node).map(Wire::epoch) != self.gate.core.epoch(node);
+        if self.gate.core.layout.peers().any(is_new) {
+            self.listen()?;
+        }
+        self.gate.pass(true);
+        Ok(())
     }
 
     #[inline]

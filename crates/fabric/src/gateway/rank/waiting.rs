@@ -26,6 +26,13 @@ pub(super) struct Waiting<'a> {
     pub(super) has_slept: bool,
 }
 
+#[cfg(test)]
+impl Rank {
+    pub(in crate::gateway) fn spoil(&mut self) {
+        self.gate.spoil();
+    }
+}
+
 impl Sleeper for Waiting<'_> {
     fn is_ready(&mut self) -> bool {
         self.rank.is_seen(self.what)
@@ -59,7 +66,8 @@ impl Sleeper for Waiting<'_> {
             if slept.is_err() || has_heard {
                 rank.gate.announce(Sleep::No);
             }
-            if holds && slept? {
+            let is_late = slept?;
+            if holds && is_late {
                 rank.held = HELD;
             }
             if has_heard {

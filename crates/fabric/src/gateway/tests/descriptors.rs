@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::deadline::Deadline;
+use crate::error::Error;
 use crate::gateway::{Rank, control, gate};
 use crate::transport::shared::{segment, socket};
 use rustix::net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, socketpair};
@@ -61,4 +62,7 @@ fn without_descriptors() {
     setrlimit(Resource::Nofile, before).unwrap();
     assert_eq!(rank.try_send(to, b"", b"piece", 0).expect("it is connected"), 5);
     assert!(arrived() >= 4 * 5, "all that was posted");
+    rank.spoil();
+    let waited = rank.take(Deadline::after(Duration::from_secs(20)), &mut |_| ());
+    assert!(matches!(waited, Err(Error::Io { .. })), "who cannot wait is told so: {waited:?}");
 }
