@@ -188,8 +188,13 @@ fn attach(owner: Owner, buffer: Address, size: impl Number) -> Result<()> {
 fn detach<N: Number>(owner: Owner, address: OutPointer, size: Out<N>) -> Result<()> {
     flush(owner)?;
     let own = attached().remove(&owner);
-    let (at, bytes) =
-        own.map_or((0, 0), |own| (own.address, if own.is_automatic() { 0 } else { own.size }));
+    let (mut at, mut bytes) = (0, 0);
+    if let Some(own) = own {
+        (at, bytes) = (own.address, if own.is_automatic() { 0 } else { own.size });
+        // What another thread has sent meanwhile goes on.
+        let mut state = world()?.process.state();
+        own.under_way.into_iter().for_each(|it| state.endpoint.release(it.ticket));
+    }
     address.set(std::ptr::with_exposed_provenance_mut::<c_void>(at))?;
     size.set(N::fitting(Some(bytes)))
 }

@@ -24,12 +24,14 @@ const TURN: Duration = Duration::from_millis(75);
 const TURNS: u32 = 20;
 const MISSED: Duration = Duration::from_secs(2);
 
-/// How long what the program has printed may take to leave when it ends.
-const PRINTED: Duration = Duration::from_secs(1);
+/// How long what the program has printed may take to leave when it ends. Only one that hangs there
+/// waits for so long.
+const PRINTED: Duration = Duration::from_secs(5);
 
 // SAFETY: C's standard output is a variable of this type (ISO C, 7.21.1).
 unsafe extern "C" {
     static stdout: *mut libc::FILE;
+    fn ftrylockfile(stream: *mut libc::FILE) -> libc::c_int;
 }
 
 thread_local! {
@@ -147,6 +149,14 @@ pub fn leave(status: c_int) -> ! {
     };
     if thread::Builder::new().spawn(flush).is_ok() {
         let _ = is_flushed.recv_timeout(PRINTED);
+    } else {
+        // There are no threads left, which may be why it ends.
+        // SAFETY: the C library has set it before the program began.
+        unsafe {
+            if ftrylockfile(stdout) == 0 {
+                libc::fflush(stdout);
+            }
+        }
     }
     // SAFETY: it takes a number and does not return.
     unsafe { libc::_exit(status) }

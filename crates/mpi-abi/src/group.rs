@@ -196,6 +196,10 @@ export! {
         comm: MPI_Comm, members: MPI_Group, label: c_int, new: Out<MPI_Comm>,
     ) on comm {
         let (comm, label) = (communicator(comm)?, tag(label)?);
+        if comm.inner.remote().is_some() {
+            let what = "some of an intracommunicator make one, and this is an intercommunicator";
+            return Err(Error::new(Class::Comm, what));
+        }
         let group = within(&comm, group(members)?)?;
         let context = comm.inner.next_party(&group, label);
         new.set(handle(&comm, comm.inner.with(context, group, None))?)

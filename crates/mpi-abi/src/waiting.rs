@@ -84,20 +84,23 @@ fn finish_all(
     let which: Vec<usize> = which.collect();
     let mut state = world()?.process.state();
     let active = request::all_active(handles)?;
-    let mut take = |at: usize| {
-        let Some(ended) = request::poll(&mut state, active[at]?) else {
-            let error = Error::new(Class::Intern, "it has not ended, and was said to have");
-            return Some((Err(error.into()), None));
-        };
-        Some((ended, request::forgotten(&mut handles[at])))
+    let mut take = |at: &usize| {
+        let one = active[*at]?;
+        let ended = request::poll(&mut state, one).ok_or(one);
+        Some(ended.map(|ended| (ended, request::forgotten(&mut handles[*at]))))
     };
-    let taken: Vec<_> = which.into_iter().map(&mut take).collect();
+    let taken: Vec<_> = which.iter().map(&mut take).collect();
     drop(state);
     let mut statuses = Statuses::new(statuses);
-    for (place, taken) in taken.into_iter().enumerate() {
+    for (place, (at, taken)) in which.into_iter().zip(taken).enumerate() {
         match taken {
             None => statuses.set_empty(place),
-            Some((ended, forgotten)) => statuses.set(place, request::conclude(ended, forgotten)),
+            Some(Ok((ended, forgotten))) => {
+                statuses.set(place, request::conclude(ended, forgotten));
+            }
+            // It had ended because its target is gone, as far as nothing moves; and another thread
+            // has found something since.
+            Some(Err(active)) => statuses.set(place, wait(&mut handles[at], active)),
         }
     }
     statuses.done()

@@ -451,11 +451,15 @@ impl<M: Memory> Window<M> {
             return Err(wrong("MPI_Win_post has not been called"));
         };
         let world = |rank: u32| self.group.world(rank);
-        let have = counted(&mut self.own.completes, origins, world, is_gone)?;
-        if have {
+        let have = counted(&mut self.own.completes, origins, world, is_gone);
+        if have.is_err() {
+            // Nobody waits for them any more, whoever says so later.
+            take(&mut self.own.completes, origins);
+        }
+        if !matches!(have, Ok(false)) {
             self.epochs.posted = None;
         }
-        Ok(have)
+        have
     }
 }
 

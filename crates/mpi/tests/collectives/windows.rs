@@ -313,6 +313,35 @@ fn who_was_to_be_waited_for_with_one_that_is_gone_is_waited_for_anew() {
 }
 
 #[test]
+fn a_window_that_waited_for_one_who_is_gone_is_posted_again() {
+    let (mut all, network, _) = ranks_of((3, 0), 0, |_| Vec::new());
+    let gone = |rank| network.borrow().gone.contains(&rank).then(|| killed(rank));
+    let epoch = |all: &mut [Rank], origins: Vec<u32>| {
+        let Rank { windows, endpoint, .. } = &mut all[1];
+        windows.get(CONTEXT).unwrap().post(endpoint, origins).unwrap();
+        all[0].windows.get(CONTEXT).unwrap().start(vec![1]).unwrap();
+        go_on(&mut all[..2]);
+        assert!(all[0].windows.get(CONTEXT).unwrap().has_started(gone).unwrap());
+    };
+    let complete = |all: &mut [Rank]| {
+        let Rank { windows, endpoint, .. } = &mut all[0];
+        windows.get(CONTEXT).unwrap().complete(endpoint).unwrap();
+        go_on(&mut all[..2]);
+    };
+    epoch(&mut all, vec![2, 0]);
+    network.borrow_mut().gone.insert(2);
+    let window = all[1].windows.get(CONTEXT).unwrap();
+    let waited = window.has_completed(gone).map_err(|error| error.class);
+    assert_eq!(waited, Err(Class::ProcAborted));
+    complete(&mut all);
+    // The end of the epoch before is not that of this one.
+    epoch(&mut all, vec![0]);
+    assert!(!all[1].windows.get(CONTEXT).unwrap().has_completed(gone).unwrap());
+    complete(&mut all);
+    assert!(all[1].windows.get(CONTEXT).unwrap().has_completed(gone).unwrap());
+}
+
+#[test]
 fn a_flush_waits_for_the_others_also_where_one_is_gone() {
     let (mut all, network, _) = ranks_of((3, 0), 0, |_| Vec::new());
     let datatype = Datatype::of(Predefined::Int64);
