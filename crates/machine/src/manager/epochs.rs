@@ -83,6 +83,7 @@ impl Manager {
         for order in orders(last, &jobs, &expected) {
             self.mail.send(nodes.clone(), order, || ());
         }
+        open.iter().for_each(|job| job.tell_losses(|node| nodes.contains(node)));
     }
 }
 

@@ -507,7 +507,7 @@ impl Manager {
         self.weigh_slices();
         self.node_changed(&link.name);
         if why != WHY {
-            return self.give_up(&link.name);
+            self.give_up(&link.name);
         }
         let (manager, link) = (Arc::downgrade(self), link.clone());
         self.timer.after(EVIDENCE, move || {

@@ -446,6 +446,7 @@ impl Job {
                 (_, None) => self.rank_absent(rank),
             }
         }
+        self.tell_losses(|_| true);
     }
 
     /// A rank's node has not come back, nor has anybody told that it died.

@@ -1,10 +1,13 @@
 //! What becomes of a job when a node of its own is lost.
 
 use super::super::nodes::Link;
+use super::super::spec::{RankPhase, RankStatus};
 use super::Job;
 use crate::launch::Order;
 use crate::memory::id_of;
 use muster_fabric::primitive::Nodes;
+use muster_fabric::protocol::NodeId;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Job {
@@ -21,25 +24,32 @@ impl Job {
             };
             (0..state.progress.ranks().len()).filter(there).collect()
         };
-        let is_one = !ranks.is_empty();
+        let is_any = !ranks.is_empty();
         ranks.into_iter().for_each(|rank| self.rank_lost(rank, why));
-        if is_one {
-            self.tell_loss(link);
+        if is_any {
+            self.tell_losses(|_| true);
         }
     }
 
-    /// Has the other nodes of a job that goes on know that one is lost.
-    fn tell_loss(&self, link: &Link) {
-        let others: Nodes = {
+    /// Has nodes of a job that goes on without some, as far as they are meant, know of these.
+    pub(in crate::manager) fn tell_losses(&self, is_meant: impl Fn(NodeId) -> bool) {
+        let (lost, others) = {
             let state = self.state();
             if !state.spec.as_ref().is_some_and(|spec| spec.tolerate) {
                 return;
             }
             let ranks = state.progress.ranks().iter();
-            let others = ranks.filter(|rank| rank.node != link.name);
-            others.filter_map(|rank| id_of(&rank.node)).collect()
+            let is_lost = |rank: &&RankStatus| rank.state == RankPhase::Lost;
+            let left = ranks.clone().filter(|rank| !is_lost(rank));
+            let left: BTreeSet<&String> = left.map(|rank| &rank.node).collect();
+            let lost = ranks.filter(|rank| is_lost(rank) && !left.contains(&rank.node));
+            let lost =
+                lost.filter_map(|rank| Some((rank.node.clone(), *state.instances.get(rank.rank)?)));
+            let others = left.iter().filter_map(|node| id_of(node)).filter(|node| is_meant(*node));
+            (lost.collect::<BTreeSet<_>>(), others.collect::<Nodes>())
         };
-        let (job, node, instance) = (self.attempt, link.name.clone(), link.instance);
-        self.order(&others, Order::Lost { job, node, instance });
+        for (node, instance) in lost {
+            self.order(&others, Order::Lost { job: self.attempt, node, instance });
+        }
     }
 }
