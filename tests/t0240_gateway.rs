@@ -478,5 +478,6 @@ fn ranks_of_a_host_that_is_cut_off_are_gone_for_those_who_send_to_them() {
     await_lines(&running, "rank 0 saw it", 1);
     await_lines(&running, "rank 1 saw it", 1);
     running.wait();
-    hosts.muster(&["down"]).run().ok();
+    let said = hosts.muster(&["down"]).run().ok();
+    assert!(said.out.contains("the hosts of n2 could not be reached"), "{}", said.out);
 }

@@ -40,10 +40,11 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let downed = down(&context.runtime, &context.cluster)?;
     if args.json {
         let was_up = downed.as_ref().is_some_and(|downed| downed.was_up);
-        let Downed { nodes, killed, was_ending, .. } = downed.unwrap_or_default();
+        let Downed { nodes, killed, away, was_ending, .. } = downed.unwrap_or_default();
         print_json(&json!({
             "schema": SCHEMA, "cluster": context.cluster, "was_up": was_up,
             "was_ending": was_ending, "nodes": nodes, "jobs": jobs, "killed": killed,
+            "away": away,
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -107,8 +108,16 @@ fn sentence(
         [] => String::new(),
         some => format!(" (killed, since it did not end by itself: {})", fold(some)),
     };
+    let away = match downed.away.as_slice() {
+        [] => String::new(),
+        some => format!(
+            "; the hosts of {} could not be reached: what runs there ends within a minute, unless \
+             it is stopped",
+            fold(some)
+        ),
+    };
     let how = if downed.was_ending { "was ending already, and is down" } else { "is down" };
-    format!("cluster {cluster} {how}{nodes}{jobs}{killed}")
+    format!("cluster {cluster} {how}{nodes}{jobs}{killed}{away}")
 }
 
 #[cfg(test)]
@@ -141,5 +150,11 @@ mod tests {
         assert_eq!(said, "cluster x is down: 3 nodes n[0-2] ended with 2 jobs");
         downed.killed = vec!["manager".into()];
         assert!(sentence(None, Some(&downed)).ends_with("by itself: manager)"));
+        (downed.killed, downed.away) = (vec![], vec!["n3".into()]);
+        let said = sentence(None, Some(&downed));
+        assert!(
+            said.contains("3 nodes n[0-2] ended; the hosts of n3 could not be reached"),
+            "{said}"
+        );
     }
 }

@@ -8,6 +8,7 @@ use super::present::{KEEPER as KEEPER_LOCK, Member, Presence, keeper, read_membe
 use super::supervise::remove_files;
 use super::{Directory, Error, KILLED, Runtime, State};
 use crate::node::cgroup::Hierarchy;
+use crate::roster::Roster;
 use crate::strober::place::Place;
 use muster_base::nodeset::expand;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -37,6 +38,8 @@ pub struct Downed {
     pub nodes: Vec<String>,
     /// What had to be killed, because it did not end by itself.
     pub killed: Vec<String>,
+    /// Nodes of hosts that could not be reached, or do not answer: only what reaches these ended.
+    pub away: Vec<String>,
 }
 
 /// Between two looks at who holds a lock.
@@ -52,6 +55,8 @@ const OLD: Duration = Duration::from_secs(60);
 pub fn down(runtime: &Runtime, name: &str) -> Result<Option<Downed>, Error> {
     let Some(directory) = runtime.open(name)? else { return Ok(None) };
     let mut downed = Downed::default();
+    // Gone with the directory.
+    let has_hosts = Roster::of(&directory).is_ok_and(|roster| roster.has_hosts());
     // Daemons follow their keeper fast, and the list goes with the last of them.
     let members = read_members(&directory);
     let nodes = members.iter().map(|member| member.name.clone());
@@ -67,6 +72,12 @@ pub fn down(runtime: &Runtime, name: &str) -> Result<Option<Downed>, Error> {
         downed.was_ending = lives || is_ending || !directory.is_linked();
     }
     downed.killed.extend(clear(&directory)?);
+    if has_hosts {
+        let killed = std::mem::take(&mut downed.killed).into_iter();
+        let names = killed.flat_map(|name| expand(&name).unwrap_or_else(|_| vec![name]));
+        (downed.away, downed.killed) = names.partition(|name| is_node(name));
+        downed.nodes.retain(|node| !downed.away.contains(node));
+    }
     Ok(Some(downed))
 }
 

@@ -33,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const REPORTING: Duration = Duration::from_secs(5);
 
 /// How long hosts may take to leave: as long as their daemons, and some more.
-const HOSTS: Duration = Duration::from_secs(10);
+const HOSTS: Duration = Duration::from_millis(6000);
 
 /// The manager's name among the daemons; no node is called so.
 const MANAGER: &str = "manager";
