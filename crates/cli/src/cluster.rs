@@ -85,14 +85,17 @@ impl Context {
         })
     }
 
-    /// Where the manager has ended its cluster begins another, within milliseconds.
+    /// Where the manager has ended, or ends just then, its cluster begins another, within
+    /// milliseconds.
     fn connect_soon(&self) -> Result<Client> {
         let end = Instant::now() + ANSWER;
         loop {
             let connected = self.connect_now();
-            let refused = |error: &Error| error.errno == Errno::CONNREFUSED;
+            let is_lack = |error: &Error| {
+                matches!(error.errno, Errno::CONNREFUSED | Errno::CONNRESET | Errno::PIPE)
+            };
             let error = connected.as_ref().err().and_then(|error| error.downcast_ref());
-            let is_between = error.is_some_and(refused);
+            let is_between = error.is_some_and(is_lack);
             if !is_between || Instant::now() >= end || !self.is_kept() {
                 return connected;
             }

@@ -182,6 +182,7 @@ fn told(error: FabricError) -> io::Error {
         FabricError::Io { source, .. } | FabricError::Exhausted { source, .. } => source,
         FabricError::Deadline { .. } => io::ErrorKind::TimedOut.into(),
         FabricError::Refused { .. } => rustix::io::Errno::CONNREFUSED.into(),
+        FabricError::Dead { .. } => rustix::io::Errno::CONNRESET.into(),
         other => io::Error::other(other),
     }
 }
