@@ -267,6 +267,20 @@ static void the_shared_pointer(void) {
     close_file();
 }
 
+/* Rank 0 calls for nothing but this file, and rank 1 needs an answer of it. Coscheduled, ranks
+   hear of each other only when they wait. */
+static void by_who_only_reads(void) {
+    int number = 7, seen = 0;
+    MPI_Status status;
+    if (getenv("MUSTER_MPI")) return;
+    new_file();
+    if (size > 1 && rank == 1) MPI_File_write_shared(file, &number, 1, MPI_INT, &status);
+    if (size > 1 && rank == 0) {
+        while (seen != number) MPI_File_read_at(file, 0, &seen, 1, MPI_INT, &status);
+    }
+    close_file();
+}
+
 /* A call begins, another ends. */
 static void in_two_calls(void) {
     int out = rank + 7, in = 0;
@@ -458,6 +472,7 @@ int main(int argc, char **argv) {
     without_a_part();
     parts_that_overlap();
     the_shared_pointer();
+    by_who_only_reads();
     in_two_calls();
     atomically();
     if (!getenv("NO_EXTERNAL32")) in_external32();

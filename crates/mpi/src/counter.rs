@@ -67,6 +67,10 @@ impl<M: Memory> Keeper<M> {
             };
             let Some(outcome) = endpoint.poll(ticket) else { return Ok(moved) };
             (self.ticket, moved) = (None, true);
+            if outcome.failure.is_some() {
+                // Whoever asked has died meanwhile, and not all of it has come.
+                continue;
+            }
             let before = self.value.fetch_add(number(&mut self.question), Ordering::Relaxed);
             let envelope = Envelope { context: self.context, source: 0, tag: ANSWER };
             let to = self.group.world(outcome.envelope.source);

@@ -6,16 +6,14 @@
 
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::{MutexGuard, PoisonError};
 
 use muster_message::Buffer;
 use muster_mpi::buffer::Memory;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::file::{Extent, View};
-use rustix::fs::FlockOperation;
-use rustix::io::retry_on_intr;
 
 use super::failure::failed;
+use super::lock::{Apart, Lock};
 use super::pointer::behind;
 use super::{File, Form, State};
 use crate::abi::constants::*;
@@ -23,6 +21,7 @@ use crate::abi::types::*;
 use crate::buffer::Elements;
 use crate::place::Place;
 use crate::request::{EMPTY, set_bytes};
+use crate::world::world;
 
 /// How much goes through the buffer at a time.
 const PIECE: usize = 4 << 20;
@@ -53,6 +52,10 @@ pub(super) enum Where {
 impl File {
     /// Reads or writes elements; what is said of it.
     pub(super) fn access(&self, act: Act, place: Where, elements: Elements) -> Result<MPI_Status> {
+        // Who uses a file all the time has what others ask of it answered, too.
+        if self.comm.inner.size() > 1 {
+            world()?.process.state().progress()?;
+        }
         let checked = self.check(act, &elements);
         let size = elements.size();
         let is_shared = matches!(place, Where::Shared | Where::Ordered);
@@ -151,6 +154,9 @@ impl File {
             return Ok(0);
         }
         let _lock = is_atomic.then(|| Lock::new(self, act)).transpose()?;
+        let is_apart = act == Act::Write && !is_atomic && !self.is_coherent();
+        let _apart = is_apart.then(|| view.extents(position, size)).transpose()?;
+        let _apart = _apart.and_then(|extents| Apart::new(&self.file, extents));
         let name = &self.name;
         match act {
             Act::Write => {
@@ -177,30 +183,6 @@ impl State {
     /// What an access looks at.
     fn seen(&self) -> (View, Form, bool) {
         (self.view.clone(), self.form, self.is_atomic)
-    }
-}
-
-/// Keeps others' accesses away as long as it is there: of other ranks by the system's lock, which
-/// belongs to the open file; and so of other threads by one of ours.
-struct Lock<'a>(&'a File, #[allow(dead_code)] MutexGuard<'a, ()>);
-
-impl Lock<'_> {
-    fn new(file: &File, act: Act) -> Result<Lock<'_>> {
-        let how = match act {
-            Act::Read => FlockOperation::LockShared,
-            Act::Write => FlockOperation::LockExclusive,
-        };
-        let own = file.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let locked = retry_on_intr(|| rustix::fs::flock(&file.file, how));
-        locked.map_err(|error| failed("lock", &file.name, error))?;
-        Ok(Lock(file, own))
-    }
-}
-
-impl Drop for Lock<'_> {
-    fn drop(&mut self) {
-        // Were it refused, closing the file would do it.
-        let _ = rustix::fs::flock(&self.0.file, FlockOperation::Unlock);
     }
 }
 

@@ -138,6 +138,11 @@ export! {
             true => Ok(()),
             false => file.file.sync_all().map_err(|error| failed("sync", &file.name, error)),
         };
-        file.together(synced)
+        // What others have written is to be seen now: a lock has a node look anew.
+        let looked = synced.and_then(|()| match file.is_coherent() {
+            true => Ok(()),
+            false => file.look_anew(),
+        });
+        file.together(looked)
     }
 }

@@ -13,16 +13,16 @@
 mod access;
 mod failure;
 mod forms;
+mod lock;
 mod manage;
 mod opening;
-
 mod pointer;
 mod view;
 mod woven;
 
 use std::ffi::c_int;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use muster_mpi::collective::Plan;
 use muster_mpi::communicator::OWN;
@@ -52,6 +52,8 @@ pub struct File {
     shared: Counter,
     /// Held by the thread whose atomic access it is.
     turn: Mutex<()>,
+    /// Whether its ranks see at once what each of them writes, once somebody has asked.
+    coherent: OnceLock<bool>,
     /// What changes.
     state: Mutex<State>,
 }

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, c_int};
 use std::fs::{self, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use muster_mpi::counter::Counter;
 use muster_mpi::error::{Class, Error, Result};
@@ -47,8 +47,9 @@ fn check_mode(mode: c_int) -> Result<()> {
 fn open_here(name: &Path, mode: c_int, is_first: bool) -> Result<fs::File> {
     let mut options = OpenOptions::new();
     options.read(mode & MPI_MODE_WRONLY == 0).write(mode & MPI_MODE_RDONLY == 0);
-    if is_first && mode & MPI_MODE_CREATE != 0 {
-        options.create(true).create_new(mode & MPI_MODE_EXCL != 0);
+    if mode & MPI_MODE_CREATE != 0 {
+        // Another node may remember that there was none (NFS), unless it is asked to create it.
+        options.create(true).create_new(is_first && mode & MPI_MODE_EXCL != 0);
     }
     let failed = |error| failed("open", name, error);
     let file = options.open(name).map_err(failed)?;
@@ -92,7 +93,8 @@ fn open(comm: &Comm, name: PathBuf, mode: c_int) -> Result<File> {
     let state = State { view, form: Form::Native, position, is_atomic, is_woven, begun: None };
     let (turn, state) = (Mutex::new(()), Mutex::new(state));
     let place = std::path::absolute(&name).unwrap_or_else(|_| name.clone());
-    let opened = File { file, name, place, mode, comm: own, shared, turn, state };
+    let coherent = OnceLock::new();
+    let opened = File { file, name, place, mode, comm: own, shared, turn, coherent, state };
     opened.barrier()?;
     Ok(opened)
 }
@@ -114,12 +116,18 @@ fn close(file: &File) -> Result<()> {
     }
     file.barrier()?;
     file.shared.end(&world()?.process);
+    // Where what was written is elsewhere, it may turn out late that there is no room.
+    let is_kept = file.is_cached() && !file.is(MPI_MODE_DELETE_ON_CLOSE);
+    let synced = match is_kept && !file.is(MPI_MODE_RDONLY) {
+        true => file.file.sync_all().map_err(|error| failed("sync", &file.name, error)),
+        false => Ok(()),
+    };
     let is_deleter = file.is(MPI_MODE_DELETE_ON_CLOSE) && file.comm.inner.rank() == 0;
     let deleted = match is_deleter {
         true => fs::remove_file(&file.place).map_err(|error| failed("delete", &file.name, error)),
         false => Ok(()),
     };
-    file.together(deleted)
+    file.together(synced.and(deleted))
 }
 
 export! {

@@ -26,7 +26,7 @@ use crate::buffer::Elements;
 use crate::communicator::all_say;
 use crate::place::Place;
 use crate::request::{EMPTY, set_bytes};
-use crate::world::{World, world};
+use crate::world::world;
 
 /// How much of the file is a rank's share at a time.
 const SHARE: u64 = 4 << 20;
@@ -37,11 +37,6 @@ const LONG: u64 = 1 << 10;
 
 /// Fewer parts on average are not worth the messages.
 const FEW: u64 = 16;
-
-/// Types of file systems of which a node may see an older file than another one: NFS, SMB (three),
-/// AFS, 9P and FUSE (statfs(2)).
-const CACHED: [u32; 7] =
-    [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x5346_414f, 0x0102_1997, 0x6573_5546];
 
 /// Bytes in front of a part that say where it is in its share and how long, four for each.
 const HEAD: usize = 8;
@@ -163,20 +158,6 @@ fn packed(mut elements: Elements) -> Elements {
 }
 
 impl File {
-    /// Whether a rank sees at once what another one has written for it: not where each node keeps
-    /// what it has read, and the other one is elsewhere.
-    pub(super) fn is_coherent(&self) -> bool {
-        let is_near = |world: &World| {
-            let mut ranks = self.comm.inner.group().members();
-            ranks.all(|rank| world.neighbours.contains(&rank))
-        };
-        let is_cached = || {
-            let stat = rustix::fs::fstatfs(&self.file);
-            stat.map_or(true, |stat| CACHED.contains(&(stat.f_type as u32)))
-        };
-        world().is_ok_and(is_near) || !is_cached()
-    }
-
     /// Writes elements at an offset or this rank's pointer, with all ranks; what is said of it.
     pub(super) fn write_all(
         &self,
