@@ -309,6 +309,14 @@ fn ranks_find_their_environment_directory_and_files() {
     let call = cluster.muster(&sh(&[], "echo $PASSED")).env("PASSED", "it's").run().ok();
     assert_eq!(call.out, "it's\n");
     assert_eq!(run(&["--chdir", "/usr"], "pwd").out, "/usr\n");
+    let odd = cluster.work().join("it's a\nplace");
+    fs::create_dir(&odd).unwrap();
+    let odd = odd.to_str().unwrap();
+    assert_eq!(run(&["--chdir", odd], "pwd").out, format!("{odd}\n"));
+    // What the administrator has all do may lack the end of its last line.
+    cluster.muster(&["write", "/nodes/n0/ns"]).input("# nothing").run().ok();
+    assert_eq!(run(&["--chdir", "/usr", "-w", "n0"], "pwd").out, "/usr\n");
+    cluster.muster(&["write", "/nodes/n0/ns"]).input("").run().ok();
     cluster.file(
         "prog",
         0o755,
@@ -583,5 +591,22 @@ fn of_output_that_is_taken_little_is_kept_and_a_reader_that_stands_has_the_write
     std::thread::sleep(drained);
     job.signal(Signal::CONT);
     assert_eq!(job.wait().ok().out.len(), 17_000_000);
+    cluster.down();
+}
+
+#[test]
+fn a_rank_ends_also_while_somebody_elsewhere_has_its_output_open() {
+    let cluster = Cluster::up("t0110held", 1);
+    let running = cluster.muster(&sh(&[], "echo hi; sleep 1; echo last")).start();
+    running.await_out("hi\n");
+    let mut pid = None;
+    until("its process is known", || {
+        pid = cluster.job(1)["ranks"][0]["pid"].as_u64();
+        pid.is_some()
+    });
+    let pid = pid.expect("it is known");
+    let held = fs::File::options().write(true).open(format!("/proc/{pid}/fd/1")).expect("a pipe");
+    assert_eq!(running.wait().ok().out, "hi\nlast\n");
+    drop(held);
     cluster.down();
 }

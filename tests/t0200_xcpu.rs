@@ -8,6 +8,7 @@ use muster_ninep::client::{Client, File, Options};
 use muster_ninep::error::{Errno, Error};
 use muster_ninep::tree::OpenFlags;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, test_kill_process};
+use std::io::{Seek, SeekFrom, Write};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -105,6 +106,15 @@ fn a_program_is_found_by_path_by_name_and_where_it_was_uploaded() {
     assert_eq!(generation_one.may("exec", "again").unwrap_err().errno, Errno::EXIST);
     assert_eq!(generation_one.outcome("exec"), said("one: x  y\n"));
     assert!(generation_one.refused("exec").contains("has run its program already"));
+    // As cp(1) writes a file that has holes, which it leaves out.
+    let in_pieces = Session::of(&n0, "x");
+    let mut file = n0.open(&in_pieces.at("exec"), OpenFlags(OpenFlags::WRONLY)).unwrap();
+    for (at, piece) in [(10, "echo whole"), (0, "#!/bin/sh\n")] {
+        file.seek(SeekFrom::Start(at)).unwrap();
+        file.write_all(piece.as_bytes()).unwrap();
+    }
+    file.into_fid().clunk().unwrap();
+    assert_eq!(in_pieces.outcome("exec"), said("whole\n"));
     let wrong = Session::of(&n0, "x");
     assert!(wrong.refused("exec missing").contains("E101"));
     wrong.put("argv", "don't");

@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Starts the session's program and waits until it runs. `program` overrides `argv[0]`.
@@ -134,6 +134,8 @@ fn specify(
     let mut spec = Spec::new(&relative(&program, &session.directory), &[]);
     spec.argv = argv;
     spec.namespace = namespace.map_err(|error| named("ns", &error))?;
+    // Behind what the node's administrator has every session do.
+    spec.namespace.extend(session.state().chdir.clone().map(NsCommand::Cd));
     spec.cwd = session.directory.clone();
     spec.env = env;
     spec.fresh_proc = true;
@@ -158,7 +160,9 @@ fn relative(program: &str, fs: &Path) -> String {
     // Plain names of files that were sent along are meant, as in XCPU's scripts.
     let sent = !program.contains('/') && fs.join(program).is_file();
     if here || sent {
-        return fs.join(program.trim_start_matches("./")).to_string_lossy().into_owned();
+        // An absolute rest would lead elsewhere: `.//prog`.
+        let parts = Path::new(program).components().filter(|part| *part != Component::CurDir);
+        return fs.join(parts.collect::<PathBuf>()).to_string_lossy().into_owned();
     }
     program.to_owned()
 }

@@ -14,7 +14,6 @@ use crate::launch::{BadLetter, Bytes, Coming, Kind, Launch, Order, Rank, Report,
 use crate::memory::{MANAGER, Memory, STROBE};
 use crate::strober::{self, Table};
 use muster_base::limits::LETTER_MAX;
-use muster_base::quote;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::{Deadline, Error as FabricError};
 use muster_ninep::error::{Errno, Error, Result};
@@ -414,12 +413,8 @@ fn prepare(node: &Arc<Node>, light: Light, rank: &Rank, launch: &Launch) -> Resu
     let session = node.open_light(rank.session, light, launch.view.as_deref().map(Into::into))?;
     session.argv.set(launch.argv.as_str());
     session.env.set(launch.env.as_str());
-    if let Some(directory) = &launch.chdir {
-        // Behind what the node's administrator has every session do.
-        let before = session.ns.get()?;
-        session.ns.set(format!("{before}cd {}\n", quote::quote(directory)));
-    }
     let mut state = session.state();
+    state.chdir = launch.chdir.as_ref().map(Into::into);
     state.id = (rank.rank.to_string(), u32::try_from(rank.local).unwrap_or(u32::MAX));
     state.persistent = true;
     drop(state);

@@ -69,8 +69,9 @@ pub(super) struct State {
     present: usize,
     /// Somebody has walked into it.
     entered: bool,
-    /// It stays for a while when it is empty.
+    /// It stays for a while when it is empty, and since when it is.
     lingers: bool,
+    empty_since: Option<Instant>,
     /// `gid` and `lid`, set by `id`.
     pub(super) id: (String, u32),
     /// The program's process, from when it runs.
@@ -91,6 +92,8 @@ pub(super) struct State {
     pub(super) copies: Vec<Arc<noexec::Copy>>,
     /// Programs that could not be run.
     pub(super) failures: u32,
+    /// Where its program works, if not in the session's directory.
+    pub(super) chdir: Option<PathBuf>,
     /// Streams that go to a file of the node: stdin, stdout, stderr.
     pub(super) redirects: [Option<PathBuf>; 3],
     /// Address of a session this one was attached to by `connect`.
@@ -138,6 +141,7 @@ impl Session {
             present: 0,
             entered: false,
             lingers: false,
+            empty_since: None,
             id: (String::new(), 0),
             pid: None,
             began: None,
@@ -149,6 +153,7 @@ impl Session {
             seat: None,
             copies: Vec::new(),
             failures: 0,
+            chdir: None,
             redirects: [None, None, None],
             parent: String::new(),
             said: false,
@@ -215,6 +220,7 @@ impl Session {
         }
         state.present += 1;
         state.entered |= inside;
+        state.empty_since = None;
         Ok(Presence { session: self.clone(), inside })
     }
 
@@ -433,30 +439,37 @@ impl Session {
     }
 
     /// Wipes the session if nothing keeps it any more.
-    fn leave(self: &Arc<Session>, state: MutexGuard<'_, State>) {
-        let runs = matches!(state.phase, Phase::Starting | Phase::Running { .. });
-        if state.present > 0 || runs || state.persistent || state.phase == Phase::Wiped {
+    fn leave(self: &Arc<Session>, mut state: MutexGuard<'_, State>) {
+        if state.is_kept() {
             return;
         }
+        let now = Instant::now();
+        state.empty_since = Some(now);
         let lingers = state.lingers;
         drop(state);
         match (lingers, self.node.upgrade()) {
-            (true, Some(node)) => node.watch.later(Instant::now() + LINGER, self),
+            (true, Some(node)) => node.watch.later(now + LINGER, self),
             _ => self.wipe(),
         }
     }
 
-    /// Wipes a session that has been empty for its time.
+    /// Wipes a session that has been empty for its time. Where somebody has come in meanwhile, or a
+    /// program has run, the next one to leave has started the time anew, or will.
     pub(super) fn linger_over(self: &Arc<Session>) {
-        let mut state = self.state();
-        state.lingers = false;
-        // If somebody has come in meanwhile the next one to leave starts the time anew.
-        let empty = state.present == 0;
-        if empty {
-            self.leave(state);
-        } else {
-            state.lingers = true;
+        let state = self.state();
+        let is_over = state.empty_since.is_some_and(|since| since.elapsed() >= LINGER);
+        if is_over && !state.is_kept() {
+            drop(state);
+            self.wipe();
         }
+    }
+}
+
+impl State {
+    /// Whether somebody or something needs the session, or nobody can any more.
+    fn is_kept(&self) -> bool {
+        let runs = matches!(self.phase, Phase::Starting | Phase::Running { .. });
+        self.present > 0 || runs || self.persistent || self.phase == Phase::Wiped
     }
 }
 

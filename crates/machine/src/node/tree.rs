@@ -18,8 +18,7 @@ use muster_ninep::host::{HostTree, Options, User, Users};
 use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic, slice};
 use muster_ninep::tree::{Attach, OpenFlags, Peer};
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -309,13 +308,17 @@ fn stdio(session: &Arc<Session>) -> Entry {
     File::new(0o660, move |_| Ok(Both(session.stdout.reader(), session.stdin.clone()))).entry()
 }
 
-/// `exec`: the binary, written once from its start to its end (generation 1).
+/// `exec`: the binary, written once (generation 1), in whatever pieces: cp(1) leaves holes out.
 fn upload(session: &Arc<Session>) -> Entry {
-    struct Upload(std::sync::Mutex<fs::File>);
+    struct Upload(fs::File);
     impl Handle for Upload {
-        fn write(&self, _: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
-            self.0.lock().expect("no holder panics").write_all(data)?;
+        fn write(&self, _: &mut SynCall<'_>, offset: u64, data: &[u8]) -> Answer<u32> {
+            self.0.write_all_at(data, offset)?;
             Ok(data.len() as u32)
+        }
+
+        fn truncate(&self, size: u64) -> Result<()> {
+            Ok(self.0.set_len(size)?)
         }
     }
     let session = session.clone();
@@ -328,7 +331,7 @@ fn upload(session: &Arc<Session>) -> Entry {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 fail(Errno::EXIST, "the binary was written already")
             }
-            opened => Ok(Upload(opened?.into())),
+            opened => Ok(Upload(opened?)),
         }
     })
     .entry()

@@ -514,7 +514,7 @@ impl Watched {
     /// had its time; when to look again.
     fn end_what_is_left(&mut self, is_silent: bool) -> Option<Instant> {
         let (due, now) = (self.leaves?, Instant::now());
-        if self.link.is_some() && !is_silent {
+        if !is_silent {
             if due > now {
                 return (!std::mem::replace(&mut self.is_timed, true)).then_some(due);
             }
@@ -527,8 +527,32 @@ impl Watched {
         self.leaves = None;
         if self.link.is_some() {
             self.session.kill_all();
+            return None;
         }
-        None
+        self.cut(now)
+    }
+
+    /// Nothing of a program is left, and somebody else has its output open: it ends all the same,
+    /// with what was written so far. When to look again.
+    fn cut(&mut self, now: Instant) -> Option<Instant> {
+        let mut next = None;
+        for end in OUTPUTS {
+            let (outlet, stream) = self.output(end);
+            match &outlet.pipe {
+                // Nobody has read what is there.
+                Some(_) if stream.room() == 0 => {
+                    self.leaves = Some(now + LAST_WORDS);
+                    return self.leaves;
+                }
+                Some(_) => {
+                    outlet.pipe = None;
+                    stream.end();
+                    next = Some(now);
+                }
+                None => {}
+            }
+        }
+        next
     }
 
     /// Hears what the shepherd has to say. At the end of a light rank it gives its group away.
@@ -563,6 +587,7 @@ impl Watched {
                 said @ (Ok(Some(Report::Gone)) | Err(_)) => {
                     let _ = registry.deregister(&mut SourceFd(&link));
                     self.link = None;
+                    (self.leaves, self.is_timed) = (Some(Instant::now() + LAST_WORDS), false);
                     if let (Err(error), false) = (&said, self.exited) {
                         let errno = Errno::from_io_error(error).unwrap_or(Errno::IO);
                         let text = format!("what its init says cannot be heard: {error}  [E107]");
