@@ -246,6 +246,16 @@ impl Directory {
             if (held.st_dev, held.st_ino) == (named.st_dev, named.st_ino))
     }
 
+    /// Whether it was removed, for certain: what cannot be looked at may be there.
+    pub(super) fn is_gone(&self) -> bool {
+        let held = rustix::fs::fstat(&self.file);
+        match (held, rustix::fs::lstat(&self.path)) {
+            (_, Err(errno)) => errno == Errno::NOENT,
+            (Ok(held), Ok(named)) => (held.st_dev, held.st_ino) != (named.st_dev, named.st_ino),
+            (Err(_), Ok(_)) => false,
+        }
+    }
+
     /// Removes it and all that is in it, `last` at the end; then the directory of all clusters,
     /// if this was the last.
     pub(super) fn remove(&self, last: &str) -> Result<(), Error> {

@@ -29,6 +29,10 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 /// The pause before it is looked again whether a dead daemon can be started again.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// How often is looked whether the cluster's directory is there: who clears up behind others may
+/// remove it.
+const UNTOLD: Duration = Duration::from_secs(2);
+
 /// How long the evidence of a death is offered to a manager that does not answer.
 const REPORTING: Duration = Duration::from_secs(5);
 
@@ -141,6 +145,10 @@ impl Supervisor {
                 self.log.note("told to stop");
                 break;
             }
+            if self.directory.is_gone() {
+                // Its log, too. Nobody could reach it, nor take it down.
+                break;
+            }
             if matches!(self.bury_and_revive(), Next::End) {
                 break;
             }
@@ -148,11 +156,13 @@ impl Supervisor {
         self.end()
     }
 
-    /// Waits for a death, for a daemon's turn to be started, or for the order to stop: `true`.
+    /// Waits for a death, for a daemon's turn to be started, or for the order to stop: `true`; and
+    /// not for long, for what nobody tells.
     fn wait(&self) -> bool {
         let due = self.daemons.iter().filter_map(|daemon| daemon.due).min();
         let left = due.map(|due| due.saturating_duration_since(Instant::now()));
-        let timeout = left.map(|left| Timespec::try_from(left).expect("less than seconds"));
+        let left = left.unwrap_or(UNTOLD).min(UNTOLD);
+        let timeout = Timespec::try_from(left).ok();
         let running = self.daemons.iter().filter_map(|daemon| daemon.running.as_ref());
         let mut fds = vec![PollFd::new(&self.heard, PollFlags::IN)];
         fds.extend(running.map(|running| PollFd::new(&running.pidfd, PollFlags::IN)));

@@ -181,6 +181,16 @@ fn the_dead_are_started_again_and_their_death_is_told() {
 }
 
 #[test]
+fn a_cluster_whose_directory_is_removed_ends() {
+    let scratch = Scratch::new("removed");
+    let kept = keep(&scratch, 2);
+    let pids = marks(&kept.dir, &["manager", "n0", "n1"]);
+    std::fs::remove_dir_all(&kept.dir).expect("it is there");
+    until("all have ended", || pids.iter().all(|pid| !is_alive(*pid)).then_some(()));
+    kept.keeper.wait();
+}
+
+#[test]
 fn a_stopped_daemon_is_killed_at_the_end() {
     let scratch = Scratch::new("stopped");
     let kept = keep(&scratch, 2);
