@@ -77,8 +77,10 @@ struct Ends {
     answer: Vec<u8>,
     /// Bytes of the answers that nobody has waited for.
     held: usize,
-    /// Bytes of the calls under way.
+    /// Bytes of the calls without an answer.
     asked: usize,
+    /// Those that are not waited for any more, and their bytes: the other end may have them yet.
+    late: HashMap<u32, usize>,
 }
 
 #[derive(Default)]
@@ -108,6 +110,7 @@ impl<A: ActiveMessage> Invocation<A> {
             answer: Vec::new(),
             held: 0,
             asked: 0,
+            late: HashMap::new(),
         };
         Invocation { messages, ends }
     }
@@ -307,7 +310,7 @@ impl Ends {
         if let Some(place) = self.place(number) {
             let visit = (place.visit + 1) & 0xff_ffff;
             match replace(place, Place { visit, state: State::Free }).state {
-                State::UnderWay(size) => self.asked -= size,
+                State::UnderWay(size) => drop(self.late.insert(number, size)),
                 State::Answered(Ok(bytes)) => self.held -= bytes.len(),
                 _ => {}
             }
@@ -362,7 +365,10 @@ impl Ends {
                 Err(format!("a second answer to call {number}"))
             }
             // It comes after the deadline of its call.
-            _ => Ok(()),
+            _ => {
+                self.asked -= self.late.remove(&number).unwrap_or(0);
+                Ok(())
+            }
         }
     }
 }
@@ -469,7 +475,8 @@ mod tests {
             (0..INVOCATION_CALLS_MAX).map(|_| Place { visit: 0, state: State::UnderWay(0) });
         let (peer, objects) = (String::new(), HashMap::new());
         let (answer, calls) = (Vec::new(), calls.collect());
-        let mut ends = Ends { peer, limit: 0, objects, calls, answer, held: 0, asked: 0 };
+        let (held, asked, late) = (0, 0, HashMap::new());
+        let mut ends = Ends { peer, limit: 0, objects, calls, answer, held, asked, late };
         let size = INVOCATION_ANSWERS_MAX / 4;
         let answer = |number: u32| [&number.to_le_bytes()[..], &[DONE], &vec![7; size]].concat();
         for number in 0..6 {
@@ -485,6 +492,14 @@ mod tests {
         }
         let kept = [2, 3, 6, 7, 8].map(|number| is_kept(ends.answered(number)));
         assert_eq!((kept, ends.held), ([true, true, true, true, false], 0));
+        // The other end may have a call that is given up as long as it has not answered.
+        (ends.asked, ends.calls[9].state) = (100, State::UnderWay(100));
+        ends.end(9);
+        assert_eq!(ends.asked, 100);
+        for _ in 0..2 {
+            ends.take_answer(&answer(9)).unwrap();
+            assert_eq!((ends.asked, ends.held), (0, 0));
+        }
     }
 
     #[test]
