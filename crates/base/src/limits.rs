@@ -55,7 +55,8 @@ pub const OUTBOX_MAX: usize = 256 * 1024;
 
 /// Bytes of requests that may queue for another server whose tree is a part of ours. Who asks
 /// cannot be made to wait there, so this is for what many have under way at once: `muster cp` has
-/// 8 MiB. A server that stands still costs no more.
+/// 8 MiB. A server that stands still costs no more, but for what is not written: that has a
+/// message's room beyond it.
 pub const HANDED_ON_MAX: usize = 64 * 1024 * 1024;
 
 /// Bytes of an extended attribute's value (Linux XATTR_SIZE_MAX).

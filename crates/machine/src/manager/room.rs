@@ -23,6 +23,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// its sessions on the same disk.
 const RESERVE: u64 = 1 << 20;
 
+/// Output that takes less than this is not worth dropping.
+const MEGABYTE: u64 = 1_000_000;
+
 /// How much of it is given at once.
 const STEP: u64 = 64 << 10;
 
@@ -97,7 +100,8 @@ impl Room {
         length > 0 && reserve.set_len(length.saturating_sub(STEP)).is_ok()
     }
 
-    /// The job whose output takes most, and how many bytes.
+    /// The job whose output takes most, and how many bytes; none where all are so short that
+    /// nobody would have room from what they take.
     fn most(&self) -> Option<(u32, u64)> {
         let files = fs::read_dir(self.directory.join("jobs")).ok()?.flatten();
         let outputs = files.filter_map(|file| {
@@ -105,7 +109,7 @@ impl Room {
             let job = name.to_str()?.strip_suffix(".log")?.parse().ok()?;
             Some((job, file.metadata().ok()?.blocks() * 512))
         });
-        outputs.max_by_key(|(_, bytes)| *bytes)
+        outputs.max_by_key(|(_, bytes)| *bytes).filter(|(_, bytes)| *bytes >= MEGABYTE)
     }
 
     /// Says with an error that the disk is full what takes most of it.
@@ -117,7 +121,7 @@ impl Room {
         };
         let has_ended = self.ended().iter().any(|one| one.id == job);
         let end = if has_ended { String::new() } else { format!("muster kill {job}, and ") };
-        let most = bytes.div_ceil(1_000_000);
+        let most = bytes.div_ceil(MEGABYTE);
         let text = format!(
             "{said}; of what can go the output of job {job} takes most, {most} MB: {end}muster \
              logs --drop {job}{id}"

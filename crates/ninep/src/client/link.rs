@@ -118,7 +118,7 @@ impl Link {
                 let error = error.clone();
                 return self.give_up(state, then, error);
             }
-            if state.has_room(queue) {
+            if state.has_room(queue, request) {
                 match state.core.send(request, then, share) {
                     Ok(sent) => {
                         self.drain(&mut state);
@@ -338,12 +338,14 @@ impl Link {
 }
 
 impl State {
-    fn has_room(&self, queue: Queue) -> bool {
+    fn has_room(&self, queue: Queue, request: &Tmessage<'_>) -> bool {
         let queued = self.core.outbox.len();
         match queue {
             Queue::Wait(_) if hub::is_here() => queued <= OUTBOX_MAX + MSIZE_MAX,
             Queue::Wait(_) => queued <= OUTBOX_MAX,
-            Queue::Refuse => queued <= HANDED_ON_MAX,
+            // What many write has not all of it, or nobody else could ask for anything.
+            Queue::Refuse if matches!(request, Tmessage::Write { .. }) => queued <= HANDED_ON_MAX,
+            Queue::Refuse => queued <= HANDED_ON_MAX + MSIZE_MAX,
         }
     }
 }
