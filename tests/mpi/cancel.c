@@ -78,6 +78,7 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     CHECK(!flag);
+    MPI_Barrier(MPI_COMM_WORLD);
     /* The last is taken back while its receiver is at its end. */
     MPI_Request request;
     MPI_Issend(bytes, 4, MPI_CHAR, to, 5, MPI_COMM_WORLD, &request);
