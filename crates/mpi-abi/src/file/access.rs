@@ -154,9 +154,10 @@ impl File {
             return Ok(0);
         }
         let _lock = is_atomic.then(|| Lock::new(self, act)).transpose()?;
-        let is_apart = act == Act::Write && !is_atomic && !self.is_coherent();
-        let _apart = is_apart.then(|| view.extents(position, size)).transpose()?;
-        let _apart = _apart.and_then(|extents| Apart::new(&self.file, extents));
+        let _apart = match act == Act::Write && !is_atomic && !self.is_coherent() {
+            true => Apart::new(&self.file, view.extents(position, size)?),
+            false => None,
+        };
         let name = &self.name;
         match act {
             Act::Write => {

@@ -62,32 +62,29 @@ impl<'a> Apart<'a> {
         let (start, end) = extents.fold((u64::MAX, 0), |(start, end), extent| {
             (start.min(extent.at), end.max(extent.end()))
         });
-        let apart = Apart { file, start, end };
-        let locked = retry_on_intr(|| apart.lock(libc::F_WRLCK));
-        if locked.is_err() {
-            // There is nothing to give up.
-            std::mem::forget(apart);
-            return None;
-        }
-        Some(apart)
+        let locked = retry_on_intr(|| set_lock(file, (start, end), libc::F_WRLCK));
+        locked.ok().map(|()| Apart { file, start, end })
     }
+}
 
-    /// Locks, or unlocks, for the open file.
-    fn lock(&self, kind: libc::c_int) -> rustix::io::Result<()> {
-        // SAFETY: all fields are numbers.
-        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-        lock.l_type = kind as libc::c_short;
-        lock.l_whence = libc::SEEK_SET as libc::c_short;
-        lock.l_start = self.start.cast_signed();
-        lock.l_len = (self.end - self.start).cast_signed();
-        let file = self.file.as_raw_fd();
-        // SAFETY: the call reads the structure, which outlives it.
-        match unsafe { libc::fcntl(file, libc::F_OFD_SETLKW, &raw const lock) } {
-            0 => Ok(()),
-            _ => {
-                let errno = std::io::Error::last_os_error().raw_os_error();
-                Err(rustix::io::Errno::from_raw_os_error(errno.unwrap_or(libc::EIO)))
-            }
+/// Locks a part of a file, or unlocks it, for the open file.
+fn set_lock(
+    file: &std::fs::File,
+    (start, end): (u64, u64),
+    kind: libc::c_int,
+) -> rustix::io::Result<()> {
+    // SAFETY: all fields are numbers.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = start.cast_signed();
+    lock.l_len = (end - start).cast_signed();
+    // SAFETY: the call reads the structure, which outlives it.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLKW, &raw const lock) } {
+        0 => Ok(()),
+        _ => {
+            let errno = std::io::Error::last_os_error().raw_os_error();
+            Err(rustix::io::Errno::from_raw_os_error(errno.unwrap_or(libc::EIO)))
         }
     }
 }
@@ -95,7 +92,7 @@ impl<'a> Apart<'a> {
 impl Drop for Apart<'_> {
     fn drop(&mut self) {
         // Were it refused, closing the file would do it.
-        let _ = self.lock(libc::F_UNLCK);
+        let _ = set_lock(self.file, (self.start, self.end), libc::F_UNLCK);
     }
 }
 
