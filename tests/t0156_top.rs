@@ -5,6 +5,7 @@ mod cluster;
 
 use cluster::{Cluster, DEADLINE, Running, until};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::{Winsize, tcsetwinsize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
@@ -143,8 +144,6 @@ fn top_shows_what_runs_and_kills_what_is_chosen_in_a_terminal_of_any_size() {
         assert!(Command::new("stty").args(size).status().is_ok_and(|status| status.success()));
         screen.awaits(text);
     }
-    // A key that comes at the same moment as a new size may not be seen before the next one.
-    screen.press("x");
     // Jobs are shown by number: it is the second.
     screen.press("\x1b[B\x1b[Bk");
     screen.awaits("kill job 2?");
@@ -158,6 +157,30 @@ fn top_shows_what_runs_and_kills_what_is_chosen_in_a_terminal_of_any_size() {
     screen.closed("0");
     cluster.muster(&["kill", "1"]).run().ok();
     other.wait().code(143);
+    cluster.down();
+}
+
+#[test]
+fn keys_are_seen_at_once_also_when_they_come_with_a_new_size() {
+    let cluster = Cluster::up("t0156resized", 1);
+    let job = cluster.muster(&["run", "sleep", "600"]).start();
+    until("it runs", || cluster.muster(&["ps"]).run().ok().out.contains("running"));
+    let mut screen = Screen::open(&cluster);
+    screen.awaits("sleep");
+    screen.press("\x1b[B");
+    let tty = fs::File::open(screen.told("tty")).expect("its terminal");
+    for round in 0..100 {
+        let size = Winsize { ws_col: 100 - round % 2, ws_row: 30, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&tty, size).expect("a new size");
+        screen.press("k");
+        screen.awaits("kill job 1?");
+        screen.press("n");
+        screen.awaits("q quit");
+    }
+    screen.press("q");
+    screen.closed("0");
+    cluster.muster(&["kill", "1"]).run().ok();
+    job.wait().code(143);
     cluster.down();
 }
 

@@ -3,14 +3,14 @@
 use super::draw;
 use super::model::Model;
 use anyhow::{Context as _, Result};
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::ClearType::All;
-use ratatui::crossterm::terminal::{
+use crossterm::cursor::Show;
+use crossterm::execute;
+use crossterm::terminal::ClearType::All;
+use crossterm::terminal::{
     Clear, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
 use std::io::{self, Stdout};
 use std::mem::ManuallyDrop;
 use std::panic;
