@@ -53,6 +53,10 @@ fn with_fcfs_jobs_start_in_order_and_say_what_they_wait_for() {
     let small = job(&cluster, "small", &["-N", "1", "--time", "1s"]);
     let waiting = await_state(&cluster, "small", "pending");
     assert_eq!(waiting["why"], "1 node asked, 2 free; ahead of it: job 2");
+    // Who waits has no ranks yet, however they are asked for.
+    assert_eq!(cluster.job(3)["ranks"], Value::Null);
+    let ranks = cluster.muster(&["ps", "-r", "1", "3"]).run().ok().out;
+    assert_eq!(ranks.lines().count(), 3, "{ranks}");
     let followed = cluster.muster(&["logs", "-f", &waiting["id"].to_string()]).start();
     until("it is said what they wait for", || {
         all.err().contains("job 2 waits: 4 nodes asked, 2 free  [N110]")

@@ -170,6 +170,18 @@ fn who_is_named_in_a_view_gets_no_other_tree() {
     cluster.down();
 }
 
+/// It once was the end of the manager, which looked at its settings while it did so.
+#[test]
+fn a_program_that_is_sent_runs_in_a_view() {
+    let cluster = Cluster::up("t0161sent", 2);
+    cluster.muster(&["view", "create", "lab", "--nodes", "n1"]).run().ok();
+    let own = cluster.work().join("own");
+    std::fs::copy("/bin/echo", &own).expect("a program");
+    let run = ["--view", "lab", "run", own.to_str().expect("text"), "sent"];
+    assert_eq!(cluster.muster(&run).run().ok().out, "sent\n");
+    cluster.down();
+}
+
 /// The name alone once said whose a job that had ended was.
 #[test]
 fn a_view_that_is_made_again_has_no_jobs_of_the_first_one() {

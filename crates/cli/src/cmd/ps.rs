@@ -161,7 +161,8 @@ fn look(client: &Client, job: &mut Value) {
     let usage = read::<JobUsage>(client, &format!("jobs/{}/usage", job["id"]));
     let Some(usage) = usage else { return };
     job["usage"] = json!(usage.usage);
-    let ranks = job["ranks"].as_array_mut().into_iter().flatten();
+    // Not by an index, which would give a job that waits ranks that are null.
+    let ranks = job.get_mut("ranks").and_then(Value::as_array_mut).into_iter().flatten();
     for (rank, used) in ranks.zip(&usage.ranks) {
         rank["usage"] = json!(used.usage);
     }

@@ -587,7 +587,8 @@ fn report(mut status: Value, kept: &[Kept], told: &[String], style: Style) -> Va
     if style != Style::Keep {
         return status;
     }
-    for (at, rank) in status["ranks"].as_array_mut().into_iter().flatten().enumerate() {
+    let ranks = status.get_mut("ranks").and_then(Value::as_array_mut);
+    for (at, rank) in ranks.into_iter().flatten().enumerate() {
         for (which, name) in ["stdout", "stderr"].iter().enumerate() {
             let Some(kept) = kept.get(at * 2 + which) else { continue };
             rank[*name] = String::from_utf8_lossy(&kept.bytes).into();

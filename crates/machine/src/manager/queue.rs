@@ -398,10 +398,10 @@ impl Manager {
 
     /// What was set before this manager.
     pub(super) fn restore_settings(&self) {
-        let values = self.settings.get().clone();
+        let values = self.settings.get();
         let mut queue = self.queue.state();
         queue.schedule.set_config(values.config());
-        queue.schedule.set_partitions(values.partitions);
+        queue.schedule.set_partitions(values.partitions.clone());
         // Those that are yet to come back.
         for node in self.nodes.names().iter().filter_map(|name| number_of(name)) {
             queue.schedule.set_up(node, false);

@@ -13,7 +13,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::{fs, io};
 
 /// All of it.
@@ -40,7 +40,9 @@ impl Values {
 /// The values and their file.
 pub(super) struct Settings {
     path: PathBuf,
-    values: Mutex<Values>,
+    values: Mutex<Arc<Values>>,
+    /// Whose turn it is to change them. Who only looks does not wait for the disk.
+    changing: Mutex<()>,
 }
 
 impl Settings {
@@ -50,17 +52,19 @@ impl Settings {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Values::default(),
             read => serde_json::from_slice(&read?)?,
         };
-        Ok(Settings { path: path.to_owned(), values: Mutex::new(values) })
+        let (values, changing) = (Mutex::new(Arc::new(values)), Mutex::new(()));
+        Ok(Settings { path: path.to_owned(), values, changing })
     }
 
-    pub(super) fn get(&self) -> MutexGuard<'_, Values> {
-        self.values.lock().expect("no holder panics")
+    /// As they are now. It locks nothing: who has them may call whatever looks at them, too.
+    pub(super) fn get(&self) -> Arc<Values> {
+        self.values.lock().expect("no holder panics").clone()
     }
 
     /// Changes them, in the file first. The file is whole at any moment.
     pub(super) fn change(&self, change: impl FnOnce(&mut Values)) -> Result<()> {
-        let mut values = self.get();
-        let mut next = values.clone();
+        let _turn = self.changing.lock().expect("no holder panics");
+        let mut next = Values::clone(&self.get());
         change(&mut next);
         let new = self.path.with_extension("new");
         let written = serde_json::to_vec(&next).map_err(io::Error::from);
@@ -70,7 +74,7 @@ impl Settings {
             let text = format!("the manager cannot keep what is set: {error}  [E310]");
             return fail(Errno::from_io_error(&error).unwrap_or(Errno::IO), text);
         }
-        *values = next;
+        *self.values.lock().expect("no holder panics") = Arc::new(next);
         Ok(())
     }
 }

@@ -161,7 +161,6 @@ impl Manager {
         let settings = self.settings.get();
         let wanted = settings.views.values().flat_map(|view| view.clusters.iter().cloned());
         let wanted = wanted.collect();
-        drop(settings);
         self.clusters.set(&self.directory, wanted)
     }
 
