@@ -21,6 +21,10 @@ pub enum Fault {
     Reset(NodeId, NodeId),
     /// Nothing gets through between these nodes and all others, for so long.
     Cut(Vec<NodeId>, u64),
+    /// Nothing gets from the first node to the second (or to one of those that it talks with), nor
+    /// back if that is said, for so long; though both may reach all others. If it is for ever,
+    /// neither is node 0: they all have a way to that one.
+    Block(NodeId, NodeId, bool, Option<u64>),
     /// Every message takes so much longer, for so long.
     Spike(u64, u64),
 }
@@ -29,7 +33,7 @@ impl Fault {
     /// After how long it has mended itself, if ever.
     pub fn lasts(&self) -> u64 {
         match self {
-            Fault::Kill(_, back) => back.unwrap_or(0),
+            Fault::Kill(_, time) | Fault::Block(.., time) => time.unwrap_or(0),
             Fault::Pause(_, time)
             | Fault::Slow(_, _, time)
             | Fault::Cut(_, time)
@@ -54,6 +58,11 @@ impl fmt::Display for Fault {
             Fault::Cut(nodes, time) => {
                 let nodes: Vec<_> = nodes.iter().map(|node| node.0.to_string()).collect();
                 write!(f, "cut nodes {} off for {}", nodes.join(","), Micros(*time))
+            }
+            Fault::Block(a, b, both, time) => {
+                let way = if *both { "and" } else { "to" };
+                write!(f, "block {a} {way} {b}, or another that it talks with")?;
+                time.map_or(Ok(()), |time| write!(f, ", for {}", Micros(time)))
             }
             Fault::Spike(more, time) => {
                 write!(f, "delay all by {} for {}", Micros(*more), Micros(*time))
@@ -84,6 +93,8 @@ pub struct Range {
     pub longest: u64,
     /// How many nodes in a million that die stay dead.
     pub forever: u32,
+    /// How many ways in a million that are blocked stay so.
+    pub blocked: u32,
 }
 
 /// Faults with their moments, in their order.
@@ -108,15 +119,14 @@ fn draw_one(random: &mut Random, range: &Range) -> Fault {
     // Short faults are as likely as long ones: each length has as many bits as it likes.
     let bits = random.between(4, u64::from(range.longest.ilog2()));
     let time = random.between(1 << bits, (2 << bits).min(range.longest));
-    match random.below(10) {
-        0..=2 => {
-            let back = (!random.happens(range.forever)).then_some(time);
-            Fault::Kill(a, back)
-        }
+    let some_time = |random: &mut Random, never| (!random.happens(never)).then_some(time);
+    match random.below(11) {
+        0..=2 => Fault::Kill(a, some_time(random, range.forever)),
         3..=4 => Fault::Pause(a, time),
         5 => Fault::Slow(a, random.between(2, 200), time),
         6 if a != b => Fault::Reset(a, b),
         7..=8 => Fault::Cut(island(random, range), time),
+        9 => Fault::Block(a, b, random.happens(500_000), some_time(random, range.blocked)),
         _ => Fault::Spike(random.below(time / 4 + 1), time),
     }
 }
@@ -166,6 +176,7 @@ mod tests {
             faults: 60,
             longest: crate::SECOND,
             forever: 0,
+            blocked: 0,
         };
         let mut random = Random::new(9);
         let schedule: Schedule = std::iter::repeat_with(|| draw(&mut random, &range))

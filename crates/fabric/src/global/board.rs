@@ -19,10 +19,17 @@ pub struct Membership {
     pub epoch: u64,
     /// Who belongs to it: none, as far as a node can say that is no member itself.
     pub members: Nodes,
+    /// Those of them whom the master reaches itself, because one who would be between does not.
+    pub apart: Nodes,
     since: Arc<BTreeMap<NodeId, u64>>,
 }
 
 impl Membership {
+    fn none(epoch: u64) -> Membership {
+        let [members, apart] = [Nodes::none(), Nodes::none()];
+        Membership { epoch, members, apart, since: Arc::default() }
+    }
+
     /// In which epoch a member has joined, if that was after this node: since then it has the
     /// variables, and of the regions what was put there since. Others have been there longer. It
     /// may be told an epoch too late, never too early.
@@ -64,7 +71,7 @@ fn ended() -> Error {
 impl Board {
     /// No event was signalled, and there is no epoch.
     pub fn new(node: NodeId, master: NodeId, events: u32) -> Board {
-        let membership = Membership { epoch: 0, members: Nodes::none(), since: Arc::default() };
+        let membership = Membership::none(0);
         let counts = vec![0; events as usize];
         let state = State { counts, until: None, membership, is_ended: false };
         Board { node, master, state: Mutex::new(state), changed: Condvar::new() }
@@ -169,7 +176,7 @@ impl Board {
     }
 
     /// Another epoch.
-    pub fn open(&self, epoch: u64, members: Nodes, joined: &Nodes) {
+    pub fn open(&self, epoch: u64, members: Nodes, joined: &Nodes, apart: Nodes) {
         let mut state = self.lock();
         let last = &mut state.membership;
         let mut since = (*last.since).clone();
@@ -179,14 +186,13 @@ impl Board {
         let is_new =
             |node: &NodeId| joined.contains(*node) || (knows && !last.members.contains(*node));
         since.extend(members.iter().filter(is_new).map(|node| (node, epoch)));
-        *last = Membership { epoch, members, since: Arc::new(since) };
+        *last = Membership { epoch, members, apart, since: Arc::new(since) };
         self.changed.notify_all();
     }
 
     /// This node is no member any more.
     pub fn remove(&self, epoch: u64) {
-        self.lock().membership =
-            Membership { epoch, members: Nodes::none(), since: Arc::default() };
+        self.lock().membership = Membership::none(epoch);
         self.changed.notify_all();
     }
 

@@ -238,7 +238,7 @@ impl Member {
         let core = |now| {
             let core = begin.core(config, now);
             let (epoch, members) = core.epoch();
-            shared.board.open(epoch, members.clone(), &Nodes::none());
+            shared.board.open(epoch, members.clone(), &Nodes::none(), Nodes::none());
             Cores::new(core, heartbeat.map(|config| Heartbeat::new(config, now)), is_master)
         };
         let shell = Shell::start(setup, listener, core, desk)?;
@@ -577,7 +577,9 @@ impl Desk {
             }
             Notice::Completed { ticket, outcome, .. } => self.shared.end(ticket, Ok(outcome)),
             Notice::Refused { ticket, why } => self.shared.end(ticket, Err(why)),
-            Notice::Epoch { epoch, members, joined } => board.open(epoch, members, &joined),
+            Notice::Epoch { epoch, members, joined, apart } => {
+                board.open(epoch, members, &joined, apart);
+            }
             Notice::Removed { epoch } => board.remove(epoch),
             Notice::Written { .. } | Notice::Joined { .. } => {}
         }

@@ -7,6 +7,7 @@
 use super::member::{Core, Notice, Standing};
 use super::message::{Carried, Message, Opening};
 use super::nodes::Nodes;
+use super::tree::APART_MAX;
 use crate::protocol::{NodeId, Time};
 use std::sync::Arc;
 
@@ -33,17 +34,22 @@ impl Core {
         for node in gone {
             sequencer.heard.remove(node);
             sequencer.fresh.remove(node);
+            sequencer.apart.remove(node);
         }
         for (node, incarnation) in std::mem::take(&mut sequencer.joining) {
             sequencer.heard.insert(node, now);
             sequencer.fresh.insert(node, (epoch, incarnation));
             sequencer.begin_life(node, incarnation);
         }
-        let members = sequencer.heard.keys().copied().collect();
+        let members: Nodes = sequencer.heard.keys().copied().collect();
         let joined: Nodes = sequencer.fresh.keys().copied().collect();
+        let apart = sequencer.apart.iter().copied().filter(|node| members.contains(*node));
+        let apart = apart.collect();
+        // In another tree others are between. Whoever has not come so far is given no time anew.
+        sequencer.past.retain(|node, _| !members.contains(*node) || joined.contains(*node));
         let written = if joined.is_empty() { vec![] } else { self.memory.written() };
         let (last, stable) = (self.flights.last, self.flights.done);
-        self.enter(epoch, Arc::new(Opening { members, joined, last, stable, written }));
+        self.enter(epoch, Arc::new(Opening { members, joined, apart, last, stable, written }));
         self.resume();
     }
 
@@ -63,6 +69,10 @@ impl Core {
             if self.is_master() || !members.contains(node) || !members.contains(self.config.master)
             {
                 return Err("an epoch that is none of this node's");
+            }
+            let may_be_apart = |node| node != self.config.master && opening.members.contains(node);
+            if opening.apart.len() > APART_MAX || !opening.apart.iter().all(may_be_apart) {
+                return Err("members apart that cannot be");
             }
             let within = |wrote: &super::message::Wrote| wrote.variable < self.config.variables;
             if !opening.written.iter().all(within) {
@@ -102,7 +112,7 @@ impl Core {
         let asked = self.standing;
         self.standing = Standing::Member;
         (self.epoch, self.promised) = (epoch, epoch);
-        self.settle_in(opening.members.clone());
+        self.settle_in(opening.members.clone(), opening.apart.clone());
         if let Some(sequencer) = &mut self.sequencer {
             sequencer.asks.clear();
             sequencer.bytes -= self.flights.forget(opening.stable);
@@ -119,8 +129,9 @@ impl Core {
         for child in 0..self.children.len() {
             self.send_down(child, Carried::Open(opening.clone()));
         }
-        let (members, joined) = (self.members.clone(), opening.joined.clone());
-        self.notices.push_back(Notice::Epoch { epoch, members, joined });
+        let Opening { members, joined, apart, .. } = &*opening;
+        let [members, joined, apart] = [members, joined, apart].map(Nodes::clone);
+        self.notices.push_back(Notice::Epoch { epoch, members, joined, apart });
         self.ask_again();
         self.pass_up();
     }
@@ -135,6 +146,7 @@ impl Core {
     /// an old message; a member that asks was restarted, and joins anew.
     pub(super) fn join(
         &mut self,
+        now: Time,
         from: NodeId,
         epoch: u64,
         incarnation: u64,
@@ -151,6 +163,7 @@ impl Core {
         }
         if sequencer.fresh.get(&from).is_some_and(|(_, taken)| *taken == incarnation) {
             // It was taken in, and the epoch is on its way.
+            self.note_past(now, from);
             return Ok(());
         }
         let member = self.members.contains(from);

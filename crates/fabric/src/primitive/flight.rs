@@ -22,7 +22,7 @@ const UNREPORTED_MAX: usize = 4;
 const UNREPORTED_BY_ALL: usize = STAGED_MAX - STAGED_MAX / 8;
 
 /// No child of this epoch has been sent it.
-const UNSENT: u32 = u32::MAX;
+const UNSENT: u128 = u128::MAX;
 
 /// How far an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ pub struct Flight {
     /// How far it is.
     pub phase: Phase,
     /// The children that have not yet staged it, or done it once it is decided.
-    pub waiting: u32,
+    pub waiting: u128,
     /// At the master: it will end so.
     pub doom: Option<Outcome>,
 }
@@ -105,6 +105,11 @@ impl Flights {
     /// The first that is not decided, at the master.
     pub fn first_undecided(&self) -> Option<&Flight> {
         self.flights.get(self.flights.partition_point(|flight| flight.seq <= self.last))
+    }
+
+    /// The first that is not decided, or else the first that is not done everywhere, at the master.
+    pub fn first_open(&self) -> Option<&Flight> {
+        self.first_undecided().or_else(|| self.iter().find(|flight| flight.waiting != 0))
     }
 
     fn at(&self, seq: u64) -> Result<usize, usize> {

@@ -15,6 +15,7 @@
 
 use super::member::{Core, Standing};
 use super::message::{Message, Renewal};
+use super::tree::{APART_MAX, Place};
 use crate::protocol::{NodeId, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -129,7 +130,10 @@ impl Core {
                 _ => {}
             }
         }
-        if !sequencer.heard.contains_key(&from) {
+        let is_member = sequencer.heard.contains_key(&from);
+        if is_member {
+            self.note_past(now, from);
+        } else {
             // Others that are no members ask here themselves.
             let standing = Message::Standing { epoch: self.epoch, incarnation: 0, member: false };
             self.send(from, &standing);
@@ -138,6 +142,51 @@ impl Core {
             self.send(from, &Message::Granted { epoch: self.epoch, renewals: granted });
         }
         Ok(())
+    }
+
+    /// At the master: a node asks it itself. If another is between them that is because of that
+    /// one, which may have stopped, or of the way to it.
+    pub(super) fn note_past(&mut self, now: Time, from: NodeId) {
+        let Some(sequencer) = &mut self.sequencer else { return };
+        if self.place.children.iter().any(|branch| branch.node == from) {
+            return;
+        }
+        let (since, last) = sequencer.past.entry(from).or_insert((now, now));
+        if now - *last > self.config.lease {
+            *since = now;
+        }
+        *last = now;
+    }
+
+    /// At the master: takes those for its children who have asked it themselves for so long that
+    /// whoever is between them would be no member any more if it had stopped; but members only
+    /// while something waits for one. Below one of them others may ask as well, because of it:
+    /// these wait. Whether a member is among them.
+    fn take_apart(&mut self, now: Time) -> bool {
+        let (lease, slack) = (self.config.lease, self.config.slack);
+        let first = self.flights.first_open().map_or(0, |flight| flight.seq);
+        let Some(sequencer) = &mut self.sequencer else { return false };
+        if first == 0 || sequencer.first.0 != first {
+            sequencer.first = (first, now);
+        }
+        let is_held_up = now - sequencer.first.1 > lease + slack;
+        sequencer.past.retain(|_, (_, last)| now - *last <= lease);
+        let (past, apart) = (&sequencer.past, &self.apart);
+        let is_first = |node: NodeId| {
+            let config = &self.config;
+            let at = |node| Place::new((&self.members, apart), config.master, config.arity, node);
+            let above = self.members.contains(node).then(|| at(node).parent).flatten();
+            above.is_none_or(|above| !past.contains_key(&above))
+        };
+        let is_due = |node: NodeId, since: Time| {
+            let is_there = self.members.contains(node) && !sequencer.fresh.contains_key(&node);
+            now - since > 2 * (lease + slack) && (is_held_up || !is_there) && is_first(node)
+        };
+        let found = past.iter().map(|(node, (since, _))| (*node, *since));
+        let found = found.filter(|(node, since)| is_due(*node, *since)).map(|(node, _)| node);
+        let found: Vec<NodeId> = found.take(APART_MAX - sequencer.apart.len()).collect();
+        sequencer.apart.extend(&found);
+        found.iter().any(|node| self.members.contains(*node))
     }
 
     /// A child asks, for itself and for those below it. In another epoch it may be none, and asks
@@ -219,7 +268,8 @@ impl Core {
             .filter(|(node, heard)| **node != master && now - **heard > patience)
             .map(|(node, _)| *node)
             .collect();
-        if !silent.is_empty() || !sequencer.joining.is_empty() {
+        let has_other_members = !silent.is_empty() || !sequencer.joining.is_empty();
+        if self.take_apart(now) || has_other_members {
             self.reopen(now, &silent);
         }
     }

@@ -9,7 +9,7 @@ use super::nodes::Nodes;
 use super::request::Pending;
 use super::sequencer::Sequencer;
 use super::tell::Telling;
-use super::tree::Place;
+use super::tree::{ARITY_MAX, Place};
 use crate::protocol::{Malformed, NodeId, Outgoing, Payload, Protocol, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -121,8 +121,9 @@ pub enum Notice {
     /// A request was not taken; nothing has happened.
     Refused { ticket: u64, why: Refusal },
     /// Another epoch, with these members; `joined` are those who have been taken in lately, maybe
-    /// in the epoch before already, and have nothing but the variables.
-    Epoch { epoch: u64, members: Nodes, joined: Nodes },
+    /// in the epoch before already, and have nothing but the variables; `apart` are those whom the
+    /// master reaches itself, because one who would be between does not.
+    Epoch { epoch: u64, members: Nodes, joined: Nodes, apart: Nodes },
     /// This node has become a member and has taken over the variables. What regions held is the
     /// user's to fetch.
     Joined { epoch: u64 },
@@ -186,6 +187,8 @@ pub struct Core {
     /// The epoch in which this life was taken in; 0 if it was there from the beginning.
     pub(super) joined: u64,
     pub(super) members: Nodes,
+    /// Members that are the master's children because of a way that is none ([`super::tree`]).
+    pub(super) apart: Nodes,
     pub(super) place: Place,
     /// Links to the parent, to the children, and of what is asked of the master.
     pub(super) parent: Link,
@@ -218,7 +221,7 @@ impl Core {
         let mut core = Core::outside(config, now);
         core.standing = Standing::Member;
         core.epoch = first_epoch(1);
-        core.settle_in(members);
+        core.settle_in(members, Nodes::none());
         if core.config.node == core.config.master {
             core.sequencer = Some(Box::new(Sequencer::new(&core.members, now, 1)));
         }
@@ -230,13 +233,14 @@ impl Core {
     /// # Panics
     /// When the tree's arity is not 1 to 31.
     pub fn outside(config: Config, now: Time) -> Core {
-        assert!((1..=31).contains(&config.arity), "arity {}", config.arity);
+        assert!((1..=ARITY_MAX).contains(&config.arity), "arity {}", config.arity);
         Core {
             standing: Standing::Outside(now),
             epoch: 0,
             promised: 0,
             joined: 0,
             members: Nodes::none(),
+            apart: Nodes::none(),
             place: Place { parent: None, children: vec![] },
             parent: Link::default(),
             children: vec![],
@@ -310,10 +314,10 @@ impl Core {
     }
 
     /// Takes the place in the tree of an epoch's members, with fresh links.
-    pub(super) fn settle_in(&mut self, members: Nodes) {
+    pub(super) fn settle_in(&mut self, members: Nodes, apart: Nodes) {
         let config = &self.config;
-        self.place = Place::new(&members, config.master, config.arity, config.node);
-        self.members = members;
+        self.place = Place::new((&members, &apart), config.master, config.arity, config.node);
+        (self.members, self.apart) = (members, apart);
         self.parent = Link::default();
         self.children = vec![Link::default(); self.place.children.len()];
         self.asking = Link::default();
@@ -564,7 +568,7 @@ impl Protocol for Core {
             Message::Heard { epoch, expected } => self.heard(from, epoch, expected),
             Message::Renew { epoch, renewals } => self.renew(now, from, epoch, renewals),
             Message::Granted { epoch, renewals } => self.granted(now, from, epoch, &renewals),
-            Message::Join { epoch, incarnation } => self.join(from, epoch, incarnation),
+            Message::Join { epoch, incarnation } => self.join(now, from, epoch, incarnation),
             Message::Standing { epoch, incarnation, member } => {
                 self.told_standing(now, from, epoch, incarnation, member)
             }

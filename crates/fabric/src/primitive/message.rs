@@ -112,6 +112,8 @@ pub struct Opening {
     pub members: Nodes,
     /// Members that have to take the state over, if they are outside.
     pub joined: Nodes,
+    /// Members that the master reaches itself, whatever their place in the tree would be.
+    pub apart: Nodes,
     /// The highest sequence number decided.
     pub last: u64,
     /// All of them up to this one are done everywhere.

@@ -39,9 +39,13 @@
 //!
 //! **Assumed.** One master process at a time (it is one process with a journal), whose terms grow;
 //! a node's incarnations differ. Clocks run at about the same rate: two drift apart by less than
-//! the slack in a lease. Two members that both reach the master reach one another. Nobody lies: a
-//! malformed message is an error of its connection, but a member that speaks the protocol is
-//! believed, as far as it is asked.
+//! the slack in a lease. Nobody lies: a malformed message is an error of its connection, but a
+//! member that speaks the protocol is believed, as far as it is asked.
+//!
+//! **A bad way.** Members that all reach the master may not all reach one another: a rule of a
+//! firewall, a port of a switch. What goes down the tree then waits for who is below such a way. It
+//! asks the master itself for its lease meanwhile (`lease.rs`), and when it has done so for two
+//! leases it becomes the master's child (`tree.rs`), in the next epoch and for its life.
 //!
 //! Beside these operations members may tell the master something (`tell.rs`), which is combined up
 //! the tree and has none of these promises.

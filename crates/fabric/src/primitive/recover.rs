@@ -55,7 +55,7 @@ impl Core {
         core.epoch = first_epoch(term) - 1;
         core.promised = core.epoch;
         core.flights.last = core.epoch;
-        core.settle_in(Nodes::one(core.config.node));
+        core.settle_in(Nodes::one(core.config.node), Nodes::none());
         let mut sequencer = Sequencer::new(&core.members, now, term);
         sequencer.collecting = Some(Collection {
             nodes: nodes.without(core.config.node),

@@ -1,7 +1,7 @@
 //! What only the master does: it takes what members ask, in the order of asking, gives each
 //! operation a sequence number, stages it, and decides in that order.
 
-use super::flight::{Flight, Phase};
+use super::flight::Phase;
 use super::link::Link;
 use super::member::{Core, first_epoch, term_of};
 use super::message::{Message, Op, Outcome, What, Work};
@@ -9,7 +9,7 @@ use super::nodes::Nodes;
 use super::recover::Collection;
 use crate::protocol::{NodeId, Payload, Time};
 use muster_base::limits::{ASKED_MAX, STAGED_BYTES_MAX, STAGED_MAX};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// What only the master has.
@@ -38,6 +38,12 @@ pub struct Sequencer {
     pub lives: BTreeMap<NodeId, u64>,
     /// Nodes that want to be members, and in which life; they are taken in with the next tick.
     pub joining: BTreeMap<NodeId, u64>,
+    /// Who asks this node itself though another is between: since when, and when last.
+    pub past: BTreeMap<NodeId, (Time, Time)>,
+    /// What waits for others, and since when it is the first that does.
+    pub first: (u64, Time),
+    /// Who is to be this node's child: members, and others as soon as they are.
+    pub apart: BTreeSet<NodeId>,
     /// The last tick, to notice that this node was stopped.
     pub ticked: Time,
     /// After a restart, until all is known.
@@ -59,6 +65,9 @@ impl Sequencer {
             fresh: BTreeMap::new(),
             lives: BTreeMap::new(),
             joining: BTreeMap::new(),
+            past: BTreeMap::new(),
+            first: (0, now),
+            apart: BTreeSet::new(),
             ticked: now,
             collecting: None,
         }
@@ -215,9 +224,7 @@ impl Core {
         if let Some(collection) = &sequencer.collecting {
             return collection.missing();
         }
-        let is_open = |flight: &&Flight| flight.waiting != 0;
-        let first = self.flights.first_undecided().or_else(|| self.flights.iter().find(is_open));
-        let Some(first) = first else { return Nodes::none() };
+        let Some(first) = self.flights.first_open() else { return Nodes::none() };
         let branches = self.place.children.iter().enumerate();
         let slow: Vec<_> = branches.filter(|(at, _)| first.waiting & (1 << at) != 0).collect();
         let is_below = |node| slow.iter().any(|(_, branch)| branch.holds(node));

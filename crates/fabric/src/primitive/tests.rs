@@ -6,11 +6,14 @@ use crate::protocol::{NodeId, Outgoing, Payload, Protocol, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Cores and the messages between them; who is cut off neither gets nor sends any.
+/// Cores and the messages between them; who is cut off neither gets nor sends any, and some ways
+/// are none.
 struct Cluster {
     cores: BTreeMap<u32, Core>,
     network: VecDeque<(NodeId, Outgoing)>,
     cut: Vec<u32>,
+    /// Nothing goes from the first to the second.
+    ways: Vec<(u32, u32)>,
     now: Time,
     notices: BTreeMap<u32, Vec<Notice>>,
     messages: usize,
@@ -38,6 +41,7 @@ impl Cluster {
             cores: (0..nodes).map(core).collect(),
             network: VecDeque::new(),
             cut: vec![],
+            ways: vec![],
             now: Time(0),
             notices: BTreeMap::new(),
             messages: 0,
@@ -58,7 +62,8 @@ impl Cluster {
                 notices.extend(std::iter::from_fn(|| core.notice()));
             }
             let Some((from, out)) = self.network.pop_front() else { return };
-            if self.cut.contains(&from.0) || self.cut.contains(&out.to.0) {
+            let is_way = !self.ways.contains(&(from.0, out.to.0));
+            if self.cut.contains(&from.0) || self.cut.contains(&out.to.0) || !is_way {
                 continue;
             }
             self.messages += 1;
@@ -422,6 +427,76 @@ fn a_lease_that_was_granted_to_an_earlier_life_is_none() {
         cluster.settle();
         assert_eq!(until(&cluster) > last, counts, "granted in epoch {epoch}");
     }
+}
+
+/// A firewall between two of them. All that is done waits for who has to pass it on.
+#[test]
+fn a_way_that_is_none_between_two_members_holds_nobody_up_for_ever() {
+    // Below node 4 are 5 and 6. To it, from it, or neither.
+    for ways in [vec![(4, 6)], vec![(6, 4)], vec![(4, 6), (6, 4)]] {
+        let mut cluster = Cluster::new(7);
+        cluster.beats(4);
+        cluster.ways = ways.clone();
+        cluster.transfer(5, 1, Nodes::range(0..=6));
+        cluster.compare(2, 2, 0, Some(8));
+        cluster.pass(60, |_| true);
+        assert_eq!(cluster.outcomes(5), [(1, Outcome::Committed)], "{ways:?}");
+        assert_eq!(cluster.outcomes(2), [(2, Outcome::Committed)], "{ways:?}");
+        for (node, core) in &cluster.cores {
+            assert_eq!(core.variable(cluster.now, 0), Some(8), "node {node}, {ways:?}");
+            let removed = |notice: &&Notice| matches!(notice, Notice::Removed { .. });
+            assert_eq!(cluster.notices[node].iter().filter(removed).count(), 0, "{ways:?}");
+        }
+        // Once, for this one: nobody moves any more.
+        let epoch = cluster.cores[&0].epoch().0;
+        assert_eq!(cluster.cores[&6].apart, Nodes::one(NodeId(6)), "{ways:?}");
+        cluster.pass(60, |_| true);
+        assert_eq!(cluster.cores[&0].epoch().0, epoch, "{ways:?}");
+    }
+}
+
+/// Its outcome is all that goes there.
+#[test]
+fn who_cannot_be_reached_from_above_learns_how_what_it_asked_for_has_ended() {
+    let mut cluster = Cluster::new(7);
+    cluster.beats(4);
+    cluster.ways = vec![(4, 6)];
+    cluster.transfer(6, 1, Nodes::one(NodeId(1)));
+    cluster.pass(60, |_| true);
+    assert_eq!(cluster.outcomes(6), [(1, Outcome::Committed)]);
+}
+
+#[test]
+fn members_that_reach_nobody_but_the_master_work_together_all_the_same() {
+    let mut cluster = Cluster::new(20);
+    let all = |node| (1..20).map(move |other| (node, other));
+    cluster.ways = (1..20).flat_map(all).collect();
+    cluster.transfer(19, 1, Nodes::range(0..=19));
+    cluster.pass(200, |_| true);
+    assert_eq!(cluster.outcomes(19), [(1, Outcome::Committed)]);
+}
+
+#[test]
+fn who_cannot_reach_who_would_be_above_is_taken_in() {
+    let mut cluster = Cluster::new(7);
+    cluster.beats(4);
+    cluster.ways = vec![(4, 6), (6, 4)];
+    cluster.request(0, Request::Evidence { node: NodeId(6) });
+    let again = Config { incarnation: 2 << 32, ..config(6) };
+    cluster.cores.insert(6, Core::outside(again, cluster.now));
+    cluster.pass(60, |_| true);
+    assert!(cluster.cores[&6].is_current(cluster.now));
+    cluster.compare(6, 1, 0, Some(8));
+    cluster.pass(8, |_| true);
+    assert_eq!(cluster.outcomes(6), [(1, Outcome::Committed)]);
+    let epoch = cluster.cores[&0].epoch().0;
+    cluster.pass(60, |_| true);
+    assert_eq!(cluster.cores[&0].epoch().0, epoch);
+    // In another life it is where it was, as the way may be another.
+    cluster.ways.clear();
+    cluster.request(0, Request::Evidence { node: NodeId(6) });
+    cluster.pass(60, |_| true);
+    assert_eq!(cluster.cores[&0].apart, Nodes::none());
 }
 
 #[test]

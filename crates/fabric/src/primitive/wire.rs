@@ -5,6 +5,7 @@ use super::message::{
     Account, Carried, Known, Op, Opening, Outcome, Relation, Renewal, What, Work, Wrote,
 };
 use super::nodes::Nodes;
+use super::tree::APART_MAX;
 use crate::protocol::{NodeId, Payload};
 use muster_base::limits::{RANGES_MAX, SET_RANGES_MAX};
 use std::sync::Arc;
@@ -107,7 +108,7 @@ impl Writer {
     pub fn carried(&mut self, carried: &Carried) -> Payload {
         match carried {
             Carried::Open(opening) => {
-                self.nodes(&opening.members).nodes(&opening.joined);
+                self.nodes(&opening.members).nodes(&opening.joined).nodes(&opening.apart);
                 self.u64(opening.last).u64(opening.stable).written(&opening.written);
             }
             Carried::Stage(seq, work, body) => {
@@ -278,6 +279,7 @@ impl Reader<'_> {
         Ok(Opening {
             members: self.nodes(RANGES_MAX)?,
             joined: self.nodes(RANGES_MAX)?,
+            apart: self.nodes(APART_MAX)?,
             last: self.u64()?,
             stable: self.u64()?,
             written: self.written()?,

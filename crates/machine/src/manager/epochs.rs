@@ -11,6 +11,7 @@ use crate::memory::{MANAGER, Memory, id_of};
 use muster_base::limits::LETTER_MAX;
 use muster_fabric::Deadline;
 use muster_fabric::primitive::Nodes;
+use serde_json::json;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -56,6 +57,12 @@ fn run(manager: &Weak<Manager>, memory: &Memory) {
         let is_new = |node| !known.contains(node) || membership.joined(node) > Some(epoch);
         let new: Nodes = membership.members.iter().filter(|node| is_new(*node)).collect();
         (epoch, known) = (membership.epoch, membership.members);
+        let apart = membership.apart;
+        for name in
+            manager.nodes.note_apart(|name| id_of(name).is_some_and(|id| apart.contains(id)))
+        {
+            manager.event(json!({"event": "node apart", "node": name}));
+        }
         let is_any_new = !new.is_empty();
         manager.call_back(&new);
         manager.keep(new);

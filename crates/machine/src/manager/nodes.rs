@@ -81,7 +81,13 @@ struct Known {
     silent: Option<Instant>,
     /// How far behind the heartbeat it was when that was last told, if it is late.
     late: Option<Behind>,
+    /// It and a node through which it is reached as a rule do not reach each other.
+    is_apart: bool,
 }
+
+/// What is said of a node that is apart.
+const APART: &str = "it and the node that passes on what it is told do not reach each other (a \
+                     firewall, a cable); the manager tells it itself";
 
 /// A node that was silent and answers.
 #[derive(Debug, PartialEq, Eq)]
@@ -125,7 +131,9 @@ impl Known {
     /// What there is to say of it.
     fn remark(&self) -> Option<String> {
         let late = || self.late.filter(|_| self.link.is_some()).map(behind);
-        self.slow_for().map(silent_for).or_else(|| self.why.clone()).or_else(late)
+        let apart = || (self.is_apart && self.link.is_some()).then(|| APART.to_owned());
+        let why = self.slow_for().map(silent_for).or_else(|| self.why.clone());
+        why.or_else(late).or_else(apart)
     }
 }
 
@@ -300,6 +308,16 @@ impl Nodes {
             }
         }
         (came, went)
+    }
+
+    /// Takes note of who is apart. Who has come to be that.
+    pub(super) fn note_apart(&self, is_apart: impl Fn(&str) -> bool) -> Vec<String> {
+        let mut table = self.table();
+        let come = |(name, known): (&String, &mut Known)| {
+            let was = std::mem::replace(&mut known.is_apart, is_apart(name));
+            (known.is_apart && !was).then(|| name.clone())
+        };
+        table.iter_mut().filter_map(come).collect()
     }
 
     /// Who is late, and how far, in order.

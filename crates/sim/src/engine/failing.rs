@@ -2,7 +2,7 @@
 
 use super::links::{Epoch, Link};
 use super::trace::Kind;
-use super::{Engine, Event, NEVER};
+use super::{Engine, Event, Flight, NEVER};
 use crate::engine::User;
 use crate::fault::Fault;
 use muster_fabric::protocol::{NodeId, Protocol};
@@ -10,10 +10,10 @@ use muster_fabric::protocol::{NodeId, Protocol};
 impl<P: Protocol, U: User<P>> Engine<P, U> {
     /// An end of a link will learn that a connection has ended.
     pub(super) fn learn_soon(&mut self, link: u32, end: usize, epoch: Epoch) {
-        let [a, b] = self.links.ends(link);
+        let ends = self.links.ends(link);
         // Across a cut no evidence comes; silence is noticed late.
-        let (first, last) =
-            if self.is_cut(a, b) { self.network.patience } else { self.network.evidence };
+        let is_cut = self.is_cut(ends[Link::other(end)], ends[end]);
+        let (first, last) = if is_cut { self.network.patience } else { self.network.evidence };
         let time = self.now + self.random.between(first, last);
         self.calendar.add(time, Event::Lost { link, end: end as u8, epoch });
     }
@@ -41,7 +41,11 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         self.drain(number);
     }
 
+    /// Whether nothing gets from one node to another.
     pub(super) fn is_cut(&self, a: u32, b: u32) -> bool {
+        if self.blocks.iter().any(|(_, from, to)| (*from, *to) == (a, b)) {
+            return true;
+        }
         if self.cuts == 0 {
             return false;
         }
@@ -117,6 +121,17 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
                 }
                 Some(time)
             }
+            Fault::Block(a, b, both, time) => {
+                let may = |ends: [u32; 2]| time.is_some() || !ends.contains(&0);
+                let way = self.link_of(a.0, b.0, may).map(|link| self.links.ends(link));
+                happens = way.is_some();
+                if let Some([low, high]) = way {
+                    let to = if low == a.0 { high } else { low };
+                    self.blocks.push((at, a.0, to));
+                    self.blocks.extend(both.then_some((at, to, a.0)));
+                }
+                time
+            }
             Fault::Spike(more, time) => {
                 self.spike += more;
                 Some(time)
@@ -128,10 +143,9 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         }
     }
 
-    /// Ends a connection of two living nodes: that of `a` with `b`, or if they have none, one of
-    /// those that `a` has. False if it has none: nodes talk along their trees, and two of 64 that
-    /// are drawn hardly ever do.
-    fn reset(&mut self, a: u32, b: u32) -> bool {
+    /// A connection of two living nodes: that of `a` with `b`, or if they have none, one of those
+    /// that `a` has: nodes talk along their trees, and two of 64 that are drawn hardly ever do.
+    fn link_of(&self, a: u32, b: u32, may: impl Fn([u32; 2]) -> bool) -> Option<u32> {
         let is_open = |link: &u32| {
             let lives = |node: u32| self.nodes[node as usize].core.is_some();
             let of = &self.links[*link];
@@ -139,10 +153,15 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
                 && (0..2).any(|end| of.open(end).is_some())
         };
         let links = &self.nodes[a as usize].links;
-        let open: Vec<u32> = links.iter().copied().filter(is_open).collect();
+        let links = links.iter().copied().filter(|link| may(self.links.ends(*link)));
+        let open: Vec<u32> = links.filter(is_open).collect();
         let meant = open.iter().copied().find(|link| self.links.ends(*link).contains(&b));
-        let any = || Some(open[(b as usize).checked_rem(open.len())?]);
-        let Some(number) = meant.or_else(any) else { return false };
+        meant.or_else(|| Some(open[(b as usize).checked_rem(open.len())?]))
+    }
+
+    /// Ends such a connection; false if there is none.
+    fn reset(&mut self, a: u32, b: u32) -> bool {
+        let Some(number) = self.link_of(a, b, |_| true) else { return false };
         self.user.reset(self.now, self.links.ends(number).map(NodeId));
         self.links[number].sever();
         self.both_learn(number);
@@ -156,7 +175,16 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             Fault::Pause(node, _) => self.resume(node.0),
             Fault::Slow(node, ..) => self.nodes[node.0 as usize].slow = 1,
             Fault::Reset(..) => {}
-            Fault::Cut(nodes, _) => self.heal(1 << (at % 64), &nodes),
+            Fault::Cut(nodes, _) => {
+                let bit = 1 << (at % 64);
+                self.cuts &= !bit;
+                nodes.iter().for_each(|node| self.nodes[node.0 as usize].islands &= !bit);
+                self.let_go();
+            }
+            Fault::Block(..) => {
+                self.blocks.retain(|(fault, ..)| *fault != at);
+                self.let_go();
+            }
             Fault::Spike(more, _) => self.spike -= more,
         }
     }
@@ -222,17 +250,18 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         }
     }
 
-    fn heal(&mut self, bit: u64, nodes: &[NodeId]) {
-        self.cuts &= !bit;
-        for node in nodes {
-            self.nodes[node.0 as usize].islands &= !bit;
-        }
-        // What another cut holds up has waited since then, and goes on waiting.
+    /// Something is over that has held messages up. What another holds up has waited since then,
+    /// and goes on waiting.
+    fn let_go(&mut self) {
         let held: Vec<u32> = self.links.held().collect();
         for link in held {
             let [a, b] = self.links.ends(link);
-            if !self.is_cut(a, b) {
-                self.links.release(link).into_iter().for_each(|flight| self.deliver(flight));
+            if self.is_cut(a, b) && self.is_cut(b, a) {
+                continue;
+            }
+            for flight in self.links.release(link) {
+                let &Flight { from, to, .. } = self.flights.get(flight);
+                if self.is_cut(from, to) { self.hold(flight) } else { self.deliver(flight) }
             }
         }
     }

@@ -121,6 +121,8 @@ pub struct Engine<P: Protocol, U> {
     struck: u64,
     /// The cuts of now, a bit for each.
     cuts: u64,
+    /// The ways of now that are none: which fault's, from where, to where.
+    blocks: Vec<(u32, u32, u32)>,
     /// What the spikes of now add to a latency.
     spike: u64,
     random: Random,
@@ -164,6 +166,7 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             schedule: Vec::new(),
             struck: 0,
             cuts: 0,
+            blocks: Vec::new(),
             spike: 0,
             random: Random::new(seed).branch(2),
             digest: Digest::default(),

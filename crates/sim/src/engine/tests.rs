@@ -354,8 +354,14 @@ fn a_harsh_network_loses_repeats_and_reorders_each_as_often_as_it_is_told() {
 
 #[test]
 fn a_seed_replays_to_the_last_event_and_another_does_not() {
-    let range =
-        Range { nodes: 4, when: (0, 90 * MILLI), faults: 40, longest: 20 * MILLI, forever: 0 };
+    let range = Range {
+        nodes: 4,
+        when: (0, 90 * MILLI),
+        faults: 40,
+        longest: 20 * MILLI,
+        forever: 0,
+        blocked: 0,
+    };
     let digest = |seed| {
         let schedule = crate::fault::draw(&mut Random::new(seed), &range);
         let engine = counters(seed, &schedule, Network::rough(Costs::FAST));

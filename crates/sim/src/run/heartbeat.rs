@@ -48,7 +48,7 @@ const PROMPTLY: u64 = 200 * MICRO;
 const LIFE: u64 = 1 << 24;
 
 fn faults(seed: u64) -> Schedule {
-    draw_faults(seed, FAULTS_END, 300 * MILLI, 100 * MILLI)
+    draw_faults(seed, FAULTS_END, 300 * MILLI, 100 * MILLI, 0)
 }
 
 /// Bytes of the bulk packets that saturate every adapter in a third of the seeds: each strobe waits
@@ -67,6 +67,9 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
         period: Duration::from_micros(*draw.pick(&[300, 1000, 3000])),
         report_every: draw.between(4, 16),
         late: draw.between(32, 64),
+        // Within SETTLES: what sends to a node that is cut off gives it up, and only that node can
+        // find out when it is no more, by itself.
+        silence: Duration::from_millis(500),
         ..Config::new(MASTER, MASTER, 1)
     };
     let mut network = Network::rough(Costs::FAST);
@@ -246,7 +249,7 @@ impl Manager {
             let may_end = match fault {
                 Fault::Kill(one, _) => *one == node,
                 // Those between it and the master are among those cut off, or it is.
-                Fault::Cut(..) => true,
+                Fault::Cut(..) | Fault::Block(..) => true,
                 // Which connection that is, the run says.
                 Fault::Reset(..) => false,
                 Fault::Pause(..) | Fault::Slow(..) | Fault::Spike(..) => false,

@@ -47,8 +47,14 @@ const PRICES: Prices = Prices {
 };
 
 fn faults(seed: u64) -> Schedule {
-    let range =
-        Range { nodes: NODES, when: (0, END), faults: 12, longest: LONGEST, forever: 200_000 };
+    let range = Range {
+        nodes: NODES,
+        when: (0, END),
+        faults: 12,
+        longest: LONGEST,
+        forever: 200_000,
+        blocked: 0,
+    };
     let mut schedule = fault::draw(&mut Random::new(seed).branch(5), &range);
     // The manager's own restart is not simulated: its journal is a file. It stands still instead.
     for (_, fault) in &mut schedule {
@@ -202,7 +208,8 @@ impl Clients {
                 // Which connection that is, the run says.
                 Fault::Reset(..) => false,
                 Fault::Cut(nodes, _) => nodes.contains(&node) != nodes.contains(&MASTER),
-                Fault::Spike(..) => true,
+                // Which way that is, the run says.
+                Fault::Block(..) | Fault::Spike(..) => true,
             };
             may && *time <= now
         }) || self.resets.iter().any(|ends| ends.iter().copied().all(of))

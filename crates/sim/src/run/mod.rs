@@ -76,8 +76,9 @@ impl Outcome {
 /// A seed's faults, the last one at `end`. Of the deaths one in six is the master's: every fourth
 /// run has one. Without a master nothing goes on, so it always comes back, after `back` where the
 /// seed has it away for good.
-fn draw_faults(seed: u64, end: u64, longest: u64, back: u64) -> Schedule {
-    let range = Range { nodes: NODES, when: (0, end), faults: 12, longest, forever: 200_000 };
+fn draw_faults(seed: u64, end: u64, longest: u64, back: u64, blocked: u32) -> Schedule {
+    let (nodes, faults, forever) = (NODES, 12, 200_000);
+    let range = Range { nodes, when: (0, end), faults, longest, forever, blocked };
     let mut draw = Random::new(seed).branch(3);
     let mut schedule = fault::draw(&mut draw, &range);
     for (_, fault) in &mut schedule {

@@ -47,6 +47,7 @@ fn meant() -> Vec<Message> {
     let opening = Opening {
         members: nodes(&[(0, 9)]),
         joined: nodes(&[(4, 4)]),
+        apart: nodes(&[(6, 6)]),
         last: TERM | 7,
         stable: TERM | 6,
         written: vec![Wrote { variable: 0, seq: TERM | 5, value: 8 }],
