@@ -1,5 +1,6 @@
 //! What the processes of a session use while they run. Looked up when somebody asks, and when some
-//! are about to be killed: nothing here costs a launch anything.
+//! are about to be killed: nothing here costs a launch anything. Never for long: a tree may grow
+//! faster than it is looked at.
 //!
 //! The kernel adds what a process has used to its parent's when that has waited for it, so the sum
 //! over a tree that lives is what all of it has used, those that have ended included. Processor
@@ -10,7 +11,13 @@ use super::cgroup::Cgroup;
 use super::facts;
 use crate::usage::{Io, NodeUsage, Usage};
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// For how long is looked at a tree that somebody asks about.
+pub(super) const ASKED: Duration = Duration::from_secs(1);
+
+/// The same where it is about to be killed, and others wait for that: some 500 processes.
+pub(super) const IN_PASSING: Duration = Duration::from_millis(50);
 
 /// What is looked at.
 #[derive(Debug, Default)]
@@ -25,9 +32,10 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// What is used there, as far as it can be seen now.
-    pub(super) fn look(&self) -> Usage {
-        let tree = self.init.map(|init| of_tree(init).since(&self.spent)).unwrap_or_default();
+    /// What is used there, as far as it can be seen in a time.
+    pub(super) fn look(&self, patience: Duration) -> Usage {
+        let tree = self.init.map(|init| of_tree(init, patience).since(&self.spent));
+        let tree = tree.unwrap_or_default();
         let group = self.cgroup.as_ref().and_then(Cgroup::cpu);
         let (user_us, system_us) = group.unwrap_or((tree.user_us, tree.system_us));
         let wall = self.began.map_or(0, |began| began.elapsed().as_micros());
@@ -42,8 +50,10 @@ impl Place {
     }
 }
 
-/// What the descendants of an init use and have used. Who comes or goes meanwhile may be missed.
-fn of_tree(init: u32) -> Usage {
+/// What the descendants of an init use and have used. Who comes or goes meanwhile may be missed,
+/// and those are that are not come to in time.
+fn of_tree(init: u32, patience: Duration) -> Usage {
+    let began = Instant::now();
     let mut sum = Usage::default();
     let mut bytes = io(&format!("{init}/io"));
     let own = io(&format!("{init}/task/{init}/io"));
@@ -55,7 +65,7 @@ fn of_tree(init: u32) -> Usage {
     let [_, _, user, system] = ticks(init);
     (sum.user_us, sum.system_us) = (user, system);
     let mut found = children(init);
-    while let Some(pid) = found.pop() {
+    while let Some(pid) = found.pop().filter(|_| began.elapsed() < patience) {
         found.extend(children(pid));
         let [user, system, user_below, system_below] = ticks(pid);
         sum.user_us += user + user_below;
@@ -147,19 +157,21 @@ mod tests {
         let mut init = init.args(["-c", line]).stdout(Stdio::piped()).spawn().unwrap();
         let mut ready = [0; 6];
         std::io::Read::read_exact(init.stdout.as_mut().unwrap(), &mut ready).unwrap();
-        let mut used = of_tree(init.id());
+        let mut used = of_tree(init.id(), ASKED);
         // The other one has no memory of its own for as long as it is being made.
-        let until = Instant::now() + std::time::Duration::from_secs(30);
+        let until = Instant::now() + Duration::from_secs(30);
         while used.rss_kib <= 100 && Instant::now() < until {
-            std::thread::sleep(std::time::Duration::from_millis(1));
-            used = of_tree(init.id());
+            std::thread::sleep(Duration::from_millis(1));
+            used = of_tree(init.id(), ASKED);
         }
+        let seen_in_no_time = of_tree(init.id(), Duration::ZERO);
         let alive = children(init.id());
         for pid in alive.iter().filter_map(|pid| rustix::process::Pid::from_raw(*pid as i32)) {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
         init.wait().unwrap();
         assert_eq!(alive.len(), 1, "{alive:?}");
+        assert_eq!(seen_in_no_time.max_rss_kib, 0, "a look ends with its time");
         assert!(used.rss_kib > 100 && used.max_rss_kib >= used.rss_kib, "{used:?}");
         assert!(used.written.is_none_or(|bytes| bytes >= 300_000), "{used:?}");
         assert!(used.read.is_none_or(|bytes| bytes >= 300_000), "{used:?}");

@@ -8,7 +8,7 @@
 //! in) only after it was empty for [`LINGER`].
 
 use super::Node;
-use super::account::Place;
+use super::account::{ASKED, IN_PASSING, Place};
 use super::cgroup::Cgroup;
 use super::directory::Left;
 use super::noexec;
@@ -321,7 +321,7 @@ impl Session {
         let place = if is_whole { Place::default() } else { self.place() };
         let init = place.init.filter(|_| is_left);
         let place = Place { init, began: None, ..place };
-        let (seen, frozen) = (place.look(), place.frozen_us());
+        let (seen, frozen) = (place.look(IN_PASSING), place.frozen_us());
         let mut state = self.state();
         state.is_left = is_left;
         if matches!(state.phase, Phase::Starting | Phase::Running { .. }) {
@@ -349,14 +349,20 @@ impl Session {
 
     /// What it has used so far; none before it has run a program.
     pub(super) fn usage(&self) -> Option<Usage> {
+        self.usage_within(ASKED)
+    }
+
+    /// The same, of as much of it as is seen in a time.
+    fn usage_within(&self, patience: Duration) -> Option<Usage> {
+        let look = |known: &Usage| self.place().look(patience).most(known);
         let (known, phase) = {
             let state = self.state();
             (state.usage, state.phase.clone())
         };
         match phase {
-            Phase::Running { .. } => Some(self.place().look().most(&known.unwrap_or_default())),
+            Phase::Running { .. } => Some(look(&known.unwrap_or_default())),
             // Of what the program has left behind, too.
-            Phase::Ended { .. } => known.map(|known| self.place().look().most(&known)),
+            Phase::Ended { .. } => known.as_ref().map(look),
             Phase::New | Phase::Starting | Phase::Wiped => known,
         }
     }
@@ -381,7 +387,7 @@ impl Session {
         // Its init may not live to tell what the program has used.
         let runs = |state: &State| matches!(state.phase, Phase::Running { .. }) || state.is_left;
         let is_told = !runs(&self.state());
-        let used = if is_told { None } else { self.usage() };
+        let used = if is_told { None } else { self.usage_within(IN_PASSING) };
         let mut state = self.state();
         state.usage = used.or(state.usage);
         if let Some(cgroup) = &state.cgroup {
