@@ -1,14 +1,15 @@
 //! How a program starts, what it finds, and what is told of its end.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use muster_machine::node::shepherd::{
-    Error, Identity, Instead, Invalid, Report, Spawner, Spec, Stage, Stdio,
+    Error, FILES, Identity, Instead, Invalid, Report, Spawner, Spec, Stage, Stdio, Ward,
 };
 
 use crate::tree::{
@@ -35,6 +36,10 @@ pub const CASES: &[Case] = &[
     (
         "what_is_in_a_programs_place_runs_for_that_file_alone",
         what_is_in_a_programs_place_runs_for_that_file_alone,
+    ),
+    (
+        "a_programs_files_are_in_their_places_however_many_others_run",
+        a_programs_files_are_in_their_places_however_many_others_run,
     ),
     ("missing_directory_is_no_exec_failure", missing_directory_is_no_exec_failure),
     ("busy_program_is_tried_again", busy_program_is_tried_again),
@@ -283,6 +288,26 @@ fn what_is_in_a_programs_place_runs_for_that_file_alone() {
     let runs = scratch.file("runs", "#!/bin/sh\necho itself\n", 0o755);
     let meta = fs::metadata(&runs).unwrap();
     assert_eq!(instead(&runs, (meta.dev(), meta.ino()), &["/bin/echo"]).out, b"itself\n");
+}
+
+/// The keeper has two descriptors for each program, and once some of them, which every init begins
+/// with, were in the places of its program's files.
+fn a_programs_files_are_in_their_places_however_many_others_run() {
+    let spawner = Spawner::default();
+    let null = || OwnedFd::from(File::options().read(true).write(true).open("/dev/null").unwrap());
+    let sleeps = Spec::new("/bin/sleep", &["sleep", "600"]);
+    let start = |_| {
+        let stdio = Stdio { stdin: null(), stdout: null(), stderr: null() };
+        spawner.start(&sleeps, stdio).unwrap()
+    };
+    let others: Vec<Ward> = (0..400).map(start).collect();
+    let (file, (mut out, stdout)) = (null(), pipe());
+    let stdio = Stdio { stdin: null(), stdout, stderr: null() };
+    let spec = this(&["descriptors"]);
+    let ward = spawner.start_with(&spec, stdio, &[file.as_fd(); 100]).unwrap();
+    let places = (0..3).chain(FILES..FILES + 100).map(|place| format!("{place}\n"));
+    assert_eq!(String::from_utf8(read_all(&mut out)).unwrap(), places.collect::<String>());
+    drop((ward, others));
 }
 
 fn missing_directory_is_no_exec_failure() {

@@ -51,6 +51,19 @@ impl Cargo {
         };
         Ok((Cargo { stdio, files: all.collect(), spec }, read))
     }
+
+    /// With descriptors as low as there are.
+    fn low(self) -> io::Result<Cargo> {
+        let [stdin, stdout, stderr] = self.stdio;
+        let stdio = [low(stdin)?, low(stdout)?, low(stderr)?];
+        let files = self.files.into_iter().map(low).collect::<io::Result<_>>()?;
+        Ok(Cargo { stdio, files, ..self })
+    }
+}
+
+/// Above those of the standard streams.
+fn low(file: OwnedFd) -> io::Result<OwnedFd> {
+    Ok(rustix::io::fcntl_dupfd_cloexec(file, 3)?)
 }
 
 /// A process that has just been forked to be an init.
@@ -63,8 +76,17 @@ pub(super) struct Infant {
 }
 
 impl Infant {
+    fn low(self) -> io::Result<Infant> {
+        Ok(Infant { keeper: low(self.keeper)?, cargo: self.cargo.low()?, ..self })
+    }
+
     /// The whole life of the init.
-    pub(super) fn live(self) -> ! {
+    pub(super) fn live(mut self) -> ! {
+        // The keeper of many programs has many descriptors, so those that were opened for this one
+        // may be where its files belong. The keeper's are closed by now.
+        if !self.cargo.files.is_empty() {
+            self = self.low().unwrap_or_else(|_| sys::leave(1));
+        }
         let Infant { link, keeper, cargo, apart } = self;
         // In the place of the keeper's orders, so that streams are all above 2.
         if dup2_stdin(&link).is_err() {
