@@ -19,6 +19,11 @@ use std::path::{Component, Path, PathBuf};
 /// Symbolic links on the way to a runtime directory, as many as the kernel follows.
 const LINKS_MAX: usize = 40;
 
+/// The mode of a directory for clusters that was made here, and so goes with the last of them: one
+/// that the user has made stays. The sticky bit has no other effect where nobody else can write,
+/// and is there from the first moment on, whoever else makes or removes clusters meanwhile.
+const OUR_OWN: Mode = Mode::RWXU.union(Mode::SVTX);
+
 /// Longest name of a cluster: it is part of socket paths, which are short.
 const NAME_LENGTH_MAX: usize = 40;
 
@@ -168,7 +173,7 @@ impl Runtime {
         check_length(&path.join(MANAGER_SOCKET))?;
         // The last cluster to end removes the base, so it may go while we are at it.
         for _ in 0..LINKS_MAX {
-            make_private(&base)?;
+            make_private(&base, OUR_OWN)?;
             open_private(&base)?;
             match rustix::fs::mkdir(&path, Mode::RWXU) {
                 Ok(()) => {
@@ -256,8 +261,8 @@ impl Directory {
         }
     }
 
-    /// Removes it and all that is in it, `last` at the end; then the directory of all clusters,
-    /// if this was the last.
+    /// Removes it and all that is in it, `last` at the end; then the directory of all clusters, if
+    /// this was the last and that was made for them.
     pub(super) fn remove(&self, last: &str) -> Result<(), Error> {
         let entries = std::fs::read_dir(&self.path).map_err(|error| system(&self.path, error))?;
         for entry in entries.flatten().filter(|entry| entry.file_name() != *last) {
@@ -265,7 +270,10 @@ impl Directory {
         }
         remove_all(&self.path.join(last))?;
         std::fs::remove_dir(&self.path).map_err(|error| system(&self.path, error))?;
-        if let Some(base) = self.path.parent() {
+        if let Some(base) = self.path.parent()
+            && rustix::fs::stat(base)
+                .is_ok_and(|stat| Mode::from_raw_mode(stat.st_mode).contains(Mode::SVTX))
+        {
             // It stays as long as there are other clusters.
             let _ = std::fs::remove_dir(base);
         }
@@ -372,13 +380,13 @@ fn check_passed(path: &Path, stat: &Stat) -> Result<(), Error> {
 }
 
 /// Makes a directory and those above it, for the user alone.
-fn make_private(path: &Path) -> Result<(), Error> {
-    let made = rustix::fs::mkdir(path, Mode::RWXU);
+fn make_private(path: &Path, mode: Mode) -> Result<(), Error> {
+    let made = rustix::fs::mkdir(path, mode);
     match (made, path.parent()) {
         // Where there is a parent it is that which takes no directories, as /proc.
         (Err(Errno::NOENT), Some(parent)) if !parent.exists() => {
-            make_private(parent)?;
-            make_private(path)
+            make_private(parent, Mode::RWXU)?;
+            make_private(path, mode)
         }
         (Ok(()) | Err(Errno::EXIST), _) => Ok(()),
         (Err(error), _) => Err(system(path, error)),
@@ -406,7 +414,7 @@ fn open_private(path: &Path) -> Result<File, Error> {
         // One for many, such as /tmp or /var/lib, stays as it is, unless it is by name for this.
         let is_named =
             path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"muster"));
-        let is_shared = mode & 0o1000 != 0 || path.components().count() <= 3 && !is_named;
+        let is_shared = mode & 0o1002 == 0o1002 || path.components().count() <= 3 && !is_named;
         let advice = if is_shared { "" } else { " (chmod 700 shuts it)" };
         return refused(path, why + advice);
     }
@@ -423,7 +431,7 @@ fn not_a_directory(path: &Path) -> String {
 mod tests {
     use super::super::tests::Scratch;
     use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 
     fn mode(path: &Path, mode: u32) {
         std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("our own");
@@ -451,6 +459,19 @@ mod tests {
         made.remove("none").expect("removed");
         assert!(!made.is_linked());
         assert!(!runtime.path().exists());
+    }
+
+    #[test]
+    fn a_directory_that_the_user_has_made_stays_when_the_last_cluster_goes() {
+        let scratch = Scratch::new("dir-kept");
+        let base = scratch.path().join("r");
+        std::fs::DirBuilder::new().mode(0o700).create(&base).expect("made");
+        let runtime = Runtime::at(&base);
+        let [x, y] = ["x", "y"].map(|name| runtime.make(name).expect("made").expect("new"));
+        x.remove("none").expect("removed");
+        y.remove("none").expect("removed");
+        let mut left = std::fs::read_dir(&base).expect("it is still there");
+        assert!(left.next().is_none());
     }
 
     #[test]
