@@ -223,19 +223,19 @@ impl Keeper {
                 return Err(error);
             }
         };
-        let made = Supervisor::new(directory.clone(), presence, lock, log, plan, heard);
-        let mut supervisor = made.map_err(|error| {
-            // Nobody is in it any more who would remove it.
+        let abandoned = |error| {
+            // Nobody may be in it any more who would remove it.
             let _ = down::clear(&directory);
             starting("the keeper", error)
-        })?;
+        };
+        let made = Supervisor::new(directory.clone(), presence, lock, log, plan, heard);
+        let mut supervisor = made.map_err(abandoned)?;
         if let Err((what, error)) = supervisor.start_all() {
             supervisor.end();
             return Err(Error::Start { what, error });
         }
         let thread = std::thread::Builder::new().name("keeper".into());
-        let thread = thread.spawn(move || supervisor.run());
-        let thread = Some(thread.map_err(|error| starting("the keeper", error))?);
+        let thread = Some(thread.spawn(move || supervisor.run()).map_err(abandoned)?);
         Ok(Keeper { directory, stop: Some(stop), thread })
     }
 
