@@ -11,7 +11,8 @@
 //!
 //! * **A node daemon**: the keeper removes what it left (control groups, directory, socket),
 //!   tells the manager so as evidence (`lost n3 ...`), and starts it again.
-//! * **The strober**: jobs that it has stopped go on, and it is started again.
+//! * **The strober**: jobs that it has stopped go on, and it is started again. One that is stopped
+//!   itself is killed within two seconds.
 //! * **The manager**: it is started again at once, and finds its jobs in the journal. One that
 //!   ends with status 0 was told `down`: the keeper ends the cluster.
 //! * **The keeper**, kill -9 included: every daemon holds the read end of a pipe, the *lifeline*,
@@ -19,7 +20,7 @@
 //!   that it started, removes what is its own and leaves; the last one removes the cluster's
 //!   directory ([`Presence`]). There is no other way to end: `muster down` kills the keeper, and
 //!   stopping a keeper in process closes the pipe.
-//! * **A daemon that is stopped** cannot follow the lifeline. Whoever waits for it, the keeper or
+//! * **Another daemon that is stopped** cannot follow the lifeline. Who waits for it, the keeper or
 //!   `muster down`, kills it then.
 //!
 //! Something that dies ten times within ten seconds is given up: a node or the strober alone, or

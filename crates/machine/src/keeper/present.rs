@@ -16,6 +16,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 const PRESENT: &str = "present";
@@ -231,7 +232,7 @@ fn keeper_lives(directory: &Directory) -> bool {
     const PF_EXITING: u64 = 4;
     let text = std::fs::read_to_string(directory.path().join(KEEPER)).unwrap_or_default();
     let pid = text.trim().parse().ok().and_then(Pid::from_raw);
-    pid.and_then(|pid| stat_field(pid, 9)).is_some_and(|flags| flags & PF_EXITING == 0)
+    pid.and_then(|pid| stat_field(pid, 9)).is_some_and(|flags: u64| flags & PF_EXITING == 0)
 }
 
 /// A daemon of a cluster.
@@ -265,11 +266,16 @@ pub(crate) fn start_time(pid: Pid) -> Option<u64> {
 
 /// The parent of a process.
 pub(crate) fn parent(pid: Pid) -> Option<Pid> {
-    Pid::from_raw(stat_field(pid, 4)?.try_into().ok()?)
+    Pid::from_raw(stat_field(pid, 4)?)
 }
 
-/// A number that proc_pid_stat(5) lists, counted as there.
-fn stat_field(pid: Pid, number: usize) -> Option<u64> {
+/// Whether a signal has stopped a process; not whether a debugger has.
+pub(super) fn is_stopped(pid: Pid) -> bool {
+    stat_field(pid, 3) == Some('T')
+}
+
+/// What proc_pid_stat(5) lists, counted as there.
+fn stat_field<T: FromStr>(pid: Pid, number: usize) -> Option<T> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
     // The second, the command's name, may hold blanks and parentheses; the last one closes it.
     let fields = stat.rsplit_once(')')?.1;

@@ -1,7 +1,7 @@
 //! The keeper's thread: starts daemons, waits for deaths, starts again, ends all.
 
 use super::down::{sweep, sweep_jobs};
-use super::present::{KeeperLock, Member, Presence, write_members};
+use super::present::{KeeperLock, Member, Presence, is_stopped, write_members};
 use super::removal::remove_all;
 use super::{Directory, Ended, KILLED, Log, PATIENCE, Plan};
 use crate::hosts::session::Session;
@@ -29,8 +29,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_
 /// The pause before it is looked again whether a dead daemon can be started again.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How often is looked whether the cluster's directory is there: who clears up behind others may
-/// remove it.
+/// How often is looked whether the cluster's directory is there, which who clears up behind others
+/// may remove, and whether the strober is stopped.
 const UNTOLD: Duration = Duration::from_secs(2);
 
 /// How long the evidence of a death is offered to a manager that does not answer.
@@ -149,6 +149,7 @@ impl Supervisor {
                 // Its log, too. Nobody could reach it, nor take it down.
                 break;
             }
+            self.end_stopped_strober();
             if matches!(self.bury_and_revive(), Next::End) {
                 break;
             }
@@ -171,6 +172,18 @@ impl Supervisor {
         // An interrupted wait is one that found nothing.
         let _ = poll(&mut fds, timeout.as_ref());
         !fds[0].revents().is_empty()
+    }
+
+    /// Jobs that a strober has stopped would stand still for as long as it is stopped itself. What
+    /// comes after its death lets them go on.
+    fn end_stopped_strober(&mut self) {
+        let strober = self.daemons.iter().find(|daemon| daemon.name == STROBER);
+        let Some(running) = strober.and_then(|strober| strober.running.as_ref()) else { return };
+        if is_stopped(Pid::from_child(&running.child)) {
+            // It fails only when the process has just ended.
+            let _ = pidfd_send_signal(&running.pidfd, Signal::KILL);
+            self.log.note("strober: its daemon was stopped: killed");
+        }
     }
 
     fn bury_and_revive(&mut self) -> Next {

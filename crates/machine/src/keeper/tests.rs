@@ -210,6 +210,17 @@ fn await_log(kept: &Kept, words: &str) {
 }
 
 #[test]
+fn a_stopped_strober_makes_place_for_another() {
+    let scratch = Scratch::new("strober");
+    let kept = keep(&scratch, 1);
+    let pids = marks(&kept.dir, &["strober", "manager", "n0"]);
+    stop(pids[0]);
+    let another = marked(&kept.dir, "strober.up", Some(pids[0]));
+    assert_eq!(kept.keeper.stop(), Ended::default());
+    nothing_left(&scratch, &[pids, vec![another]].concat());
+}
+
+#[test]
 fn a_node_that_dies_again_and_again_is_given_up_alone() {
     let scratch = Scratch::new("giveup");
     let kept = keep(&scratch, 2);

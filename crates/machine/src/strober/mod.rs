@@ -52,7 +52,8 @@
 //! # Who may die when
 //!
 //! * **The strober**: the keeper sees it, thaws all jobs, and starts another, which reads the last
-//!   table from the file `strobe` and goes on. Until then jobs share the processors.
+//!   table from the file `strobe` and goes on. Until then jobs share the processors. One that is
+//!   stopped (SIGSTOP) it kills.
 //! * **The manager**: the rotation goes on. The next one's tables have a higher term.
 //! * **The keeper**: the strober's lifeline ends. It thaws everything and leaves; the nodes end the
 //!   jobs.
