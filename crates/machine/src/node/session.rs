@@ -3,9 +3,9 @@
 //! Phases: *new* (files are being filled), *starting* (a shepherd is on its way), *running*,
 //! *ended* (the program has exited; descendants may live on), and, from any of them, *wiped*:
 //! every process is killed, `fs/` removed, all waiting reads answered. A wipe happens on command,
-//! or when no fid is left in the session and neither a process runs nor the session is
-//! persistent; if the session is used from a shell (its clone fid was closed before anybody came
-//! in) only after it was empty for [`LINGER`].
+//! or when no fid is left in the session and neither its program runs (descendants keep nothing)
+//! nor the session is persistent; if the session is used from a shell (its clone fid was closed
+//! before anybody came in) only after it was empty for [`LINGER`].
 
 use super::Node;
 use super::account::{ASKED, IN_PASSING, Place};
