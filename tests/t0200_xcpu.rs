@@ -235,6 +235,10 @@ fn a_namespace_script_mounts_binds_and_goes_elsewhere() {
     // The node's own script is what sessions start with.
     n0.write("ns", "cd /\n").unwrap();
     assert_eq!(Session::of(&n0, "pwd").outcome("exec pwd").0, "/\n");
+    // One that cannot be read is no empty one: nobody runs without what it asks for.
+    n0.write("ns", b"# f\xfcr alle\nchroot /jail\n").unwrap();
+    let said = Session::of(&n0, "pwd").refused("exec pwd");
+    assert!(said.contains("ns of session") && said.contains("not UTF-8"), "{said}");
     cluster.down();
 }
 

@@ -31,6 +31,11 @@ impl Text {
         String::from_utf8(bytes).or_else(|_| fail(Errno::ILSEQ, "the text is not UTF-8"))
     }
 
+    /// Another text that begins with this content, whatever it is.
+    pub fn copy(&self) -> Text {
+        Text::new(self.locked().clone())
+    }
+
     /// Replaces the content.
     pub fn set(&self, content: impl Into<Vec<u8>>) {
         *self.locked() = content.into();

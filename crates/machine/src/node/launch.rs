@@ -9,6 +9,7 @@ use super::vote;
 use super::watch::Pipes;
 use super::{LIBRARIES, Node};
 use crate::descriptors;
+use crate::files::text::Text;
 use crate::launch::UMASK;
 use crate::strober::place::Place;
 use muster_base::quote;
@@ -102,7 +103,11 @@ fn specify(
     let named = |file: &str, error: &dyn std::fmt::Display| {
         Error::new(Errno::INVAL, format!("{file} of session {}: {error}", session.number))
     };
-    let mut argv = quote::split(&session.argv.get()?).map_err(|error| named("argv", &error))?;
+    let text = |file: &str, text: &Text| {
+        text.get().map_err(|error| error.at(format!("{file} of session {}", session.number)))
+    };
+    let argv = text("argv", &session.argv)?;
+    let mut argv = quote::split(&argv).map_err(|error| named("argv", &error))?;
     let uploaded = session.directory.join(super::tree::UPLOAD);
     let program = match (program, argv.first()) {
         (Some(program), _) => program.to_owned(),
@@ -114,7 +119,7 @@ fn specify(
     if argv.is_empty() {
         argv.push(program.clone());
     }
-    let mut env = variables(&session.env.get()?).map_err(|error| named("env", &error))?;
+    let mut env = variables(&text("env", &session.env)?).map_err(|error| named("env", &error))?;
     // getenv(3) finds the first of equal names, so there must be no other.
     let own = own_variables(node, session);
     env.retain(|(name, _)| own.iter().all(|(other, _)| other != name));
@@ -130,7 +135,7 @@ fn specify(
         }
         look_first_in(&mut env, &libraries.to_string_lossy());
     }
-    let namespace = NsCommand::parse_script(&session.ns.get()?, &env);
+    let namespace = NsCommand::parse_script(&text("ns", &session.ns)?, &env);
     let mut spec = Spec::new(&relative(&program, &session.directory), &[]);
     spec.argv = argv;
     spec.namespace = namespace.map_err(|error| named("ns", &error))?;

@@ -166,8 +166,8 @@ impl Session {
             view,
             directory,
             argv: Text::default(),
-            env: Text::new(node.env.get().unwrap_or_default()),
-            ns: Text::new(node.ns.get().unwrap_or_default()),
+            env: node.env.copy(),
+            ns: node.ns.copy(),
             stdin: match light {
                 Some(Light { reads: false, .. }) => Feed::closed(kick.clone()),
                 _ => Feed::new(kick.clone()),
