@@ -126,14 +126,24 @@ fn end_keeper(pidfd: &OwnedFd, downed: &mut Downed) {
 /// Ends what is left in a directory that nobody keeps, and removes it. Returns what was killed.
 pub(super) fn clear(directory: &Directory) -> Result<Vec<String>, Error> {
     let members = read_members(directory);
+    // Those of a keeper that was killed before it had noted them get as long as the others.
+    let deadline = Instant::now() + DAEMONS;
     let killed = end_members(&members);
-    let Some(alone) = Presence::alone(directory, Instant::now() + KILLED)? else {
+    let alone = loop {
+        if let Some(alone) = Presence::alone(directory, Instant::now() + KILLED)? {
+            break alone;
+        }
         if !directory.is_linked() || matches!(state(directory)?, State::Kept(_)) {
             return Ok(killed);
         }
-        let left = members.iter().filter(|member| member.pidfd().is_some());
-        let who = left.map(|member| member.name.clone()).collect();
-        return Err(Error::Immortal { name: directory.name().into(), who });
+        if Instant::now() >= deadline {
+            let left = members.iter().filter(|member| member.pidfd().is_some());
+            let mut who: Vec<String> = left.map(|member| member.name.clone()).collect();
+            if who.is_empty() {
+                who.push("something".into());
+            }
+            return Err(Error::Immortal { name: directory.name().into(), who });
+        }
     };
     // The last to leave has removed it.
     if directory.is_linked() {

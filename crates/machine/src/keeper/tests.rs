@@ -335,6 +335,21 @@ fn down_ends_a_stopped_keeper_and_what_a_crash_has_left() {
 }
 
 #[test]
+fn daemons_whose_keeper_was_killed_before_it_noted_them_are_waited_for() {
+    let scratch = Scratch::new("unnoted");
+    let runtime = Runtime::at(scratch.path().join("r"));
+    let directory = runtime.make("x").expect("made").expect("new");
+    let starting = Presence::enter(&directory).expect("it is there");
+    let leaves = std::thread::spawn(move || {
+        std::thread::sleep(KILLED + Duration::from_millis(500));
+        drop(starting);
+    });
+    assert_eq!(down(&runtime, "x").expect("down").map(|downed| downed.was_ending), Some(true));
+    leaves.join().expect("no panic");
+    assert!(!directory.is_linked());
+}
+
+#[test]
 fn what_a_crash_has_left_of_clusters_with_names_of_their_own_goes_with_the_next_one() {
     let scratch = Scratch::new("dead");
     let runtime = Runtime::at(scratch.path().join("r"));
