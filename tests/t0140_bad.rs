@@ -351,6 +351,17 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
     cluster.leftovers();
 }
 
+/// It sounded like a directory that is not there.
+#[test]
+fn a_machine_that_grants_no_namespaces_is_told_of() {
+    let cluster = Cluster::none("t0140spaces");
+    let none = "echo 0 > /proc/sys/user/max_pid_namespaces; exec \"$@\"";
+    let within = format!("exec unshare -Ur sh -c '{none}' sh \"$@\"");
+    let said = cluster.muster(&["run", "-n", "1", "true"]).after(&within).run().code(125);
+    sentence(&said.says("n0 grants the program no namespaces: "), "E307, exit 125]");
+    cluster.leftovers();
+}
+
 #[test]
 fn a_manager_that_is_gone_or_frozen_is_told_of() {
     let cluster = Cluster::up("t0140manager", 2);

@@ -348,6 +348,14 @@ catalog! {
         "It has not answered for some seconds, and nothing says that it is dead: it is stopped, or \
          busy beyond measure. What it runs goes on when it does; it gets no new jobs until then."
         "muster nodes shows it. To give the job up: Ctrl-C, or muster kill JOB"
+    E307 "A node grants no namespaces."
+        "Every program gets a pid namespace, so that all of it can be ended, and who is not root \
+         gets it in a user namespace. Some systems permit none to others than root (Ubuntu since \
+         24.04, a hardened kernel), some container engines to nobody, and each has a limit for all \
+         of a user's."
+        "On the node unshare -Ur true says nothing where they are permitted. As root: sysctl -w \
+         kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), or user.max_user_namespaces, \
+         user.max_pid_namespaces and user.max_mnt_namespaces above 0; a container: --privileged"
     E310 "The manager cannot write."
         "Its disk is full or fails: the journal or a job's output cannot be kept. On a full disk \
          the outputs of jobs that have ended go first (E164); if that does not do, the message \

@@ -707,6 +707,10 @@ fn failure(session: &Session, stage: Stage, errno: i32, what: &str) -> Error {
         (Stage::Directory, _) => {
             format!("{named}: no working directory on {node}: {reason}  [E107, exit 125]")
         }
+        // Of what is short now there may be enough later.
+        (Stage::Namespace, errno) if !matches!(errno, Errno::AGAIN | Errno::NOMEM) => {
+            format!("{node} grants the program no namespaces: {reason}  [E307, exit 125]")
+        }
         _ => format!("{node} cannot prepare the process: {named}: {reason}  [E107, exit 125]"),
     };
     Error::new(errno, text)

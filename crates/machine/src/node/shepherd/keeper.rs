@@ -151,11 +151,13 @@ impl<'a> Keeper<'a> {
     }
 
     fn apart(&mut self) -> Result<Apart, Failure> {
-        match self.apart {
-            Some(apart) => Ok(apart),
-            // What does not work now may work later.
-            None => Ok(*self.apart.insert(Apart::find()?)),
+        if let Some(apart) = self.apart {
+            return Ok(apart);
         }
+        // What does not work now may work later.
+        let (apart, is_lasting) = Apart::find()?;
+        self.apart = is_lasting.then_some(apart);
+        Ok(apart)
     }
 
     /// Watches an init and its link.

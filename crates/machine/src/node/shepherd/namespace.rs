@@ -35,8 +35,9 @@ pub(super) struct Apart {
 }
 
 impl Apart {
-    /// Tries what this machine grants, the best first.
-    pub(super) fn find() -> Result<Apart, Failure> {
+    /// Tries what this machine grants, the best first; and whether that is all that it ever will:
+    /// who has reached a limit may have more later.
+    pub(super) fn find() -> Result<(Apart, bool), Failure> {
         let pids = UnshareFlags::NEWPID;
         let (mounts, users) = (UnshareFlags::NEWNS, UnshareFlags::NEWUSER);
         // Root in a container may lack the right, and then counts as any user.
@@ -45,16 +46,19 @@ impl Apart {
         } else {
             &[pids | mounts | users, pids | users]
         };
-        let mut first = None;
+        let (mut first, mut is_limited) = (None, false);
         for &namespaces in tries {
             let apart = Apart { namespaces, who: (geteuid(), getegid()) };
             match apart.try_out() {
-                Ok(()) => return Ok(apart),
+                Ok(()) => return Ok((apart, !is_limited)),
                 // Of what is short now there may be enough later: no reason to do with less.
                 Err(error) if is_shortage(&error) => {
                     return Err(Failure::new(Stage::Namespace, &error, "a pid namespace"));
                 }
-                Err(error) => first = first.or(Some(error)),
+                Err(error) => {
+                    is_limited |= error.raw_os_error() == Some(libc::ENOSPC);
+                    first = first.or(Some(error));
+                }
             }
         }
         let error = first.expect("at least one try was made");
