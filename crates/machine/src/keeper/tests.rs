@@ -351,7 +351,7 @@ fn daemons_whose_keeper_was_killed_before_it_noted_them_are_waited_for() {
 
 #[test]
 fn what_a_crash_has_left_of_clusters_with_names_of_their_own_goes_with_the_next_one() {
-    let scratch = Scratch::new("dead");
+    let scratch = Scratch::new("crashed");
     let runtime = Runtime::at(scratch.path().join("r"));
     let make = |name| {
         let directory = runtime.make(name).expect("it can be made").expect("it is new");
