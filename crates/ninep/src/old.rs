@@ -21,6 +21,9 @@ use muster_base::limits::PATH_MAX;
 /// Whether to open what was made; and then, whether it is to be removed with its fid.
 type Open = Option<bool>;
 
+/// An owner and a group, by names that may be empty.
+type Users = (String, String);
+
 /// What to do with a step's answer.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -28,6 +31,8 @@ pub(crate) enum Step {
     Stat { fid: Fid },
     /// Then say where the link with these attributes leads.
     StatLink { fid: Fid, attr: Box<Attr> },
+    /// Then change these attributes and the name, if it is given, and owner and group by theirs.
+    Wstat { fid: Fid, name: Vec<u8>, set: SetAttr, users: Users },
     /// The file has this name now. Then change these attributes.
     Renamed { fid: Fid, name: Vec<u8>, set: SetAttr },
     /// If the attributes could not be changed, then give the file its old name back.
@@ -52,6 +57,7 @@ impl Step {
         match self {
             Step::Stat { .. } | Step::StatLink { .. } => None,
             Step::Entries { fid, .. }
+            | Step::Wstat { fid, .. }
             | Step::Renamed { fid, .. }
             | Step::Changed { fid, .. }
             | Step::Undone { fid, .. }
@@ -198,15 +204,17 @@ fn stat_of<'a>(
     }
 }
 
-/// The attributes a wstat changes; fields of all ones or empty are left alone (stat(5)).
-fn changes(stat: &Stat<'_>, dialect: Dialect) -> Result<SetAttr> {
+/// The attributes a wstat changes; fields of all ones or empty are left alone (stat(5)). Of users
+/// those that are told by number.
+fn changes(stat: &Stat<'_>, dialect: Dialect, is_dir: bool) -> Result<SetAttr> {
     let mut set = SetAttr::default();
     if stat.mode != u32::MAX {
         check_bits(stat.mode)?;
         set.valid |= SetAttr::MODE;
         set.mode = permissions(stat.mode, dialect);
     }
-    if stat.length != u64::MAX {
+    // That of a directory is always told as 0, so that is none to be set.
+    if stat.length != u64::MAX && !(is_dir && stat.length == 0) {
         set.valid |= SetAttr::SIZE;
         set.size = stat.length;
     }
@@ -219,24 +227,42 @@ fn changes(stat: &Stat<'_>, dialect: Dialect) -> Result<SetAttr> {
             *time = Time { sec: seconds.into(), nsec: 0 };
         }
     }
-    let numbers = dialect == Dialect::Unix;
-    let number = |n: u32, name: &str| -> Result<Option<u32>> {
-        match (numbers && n != NONUNAME, name) {
-            (true, _) => Ok(Some(n)),
-            (false, "") => Ok(None),
-            (false, name) => match name.parse() {
-                Ok(number) => Ok(Some(number)),
-                Err(_) => {
-                    fail(Errno::INVAL, format!("'{name}' is not the number of a user or group"))
-                }
-            },
-        }
-    };
-    if let Some(uid) = number(stat.n_uid, stat.uid)? {
-        (set.valid, set.uid) = (set.valid | SetAttr::UID, uid);
+    if dialect == Dialect::Unix && stat.n_uid != NONUNAME {
+        (set.valid, set.uid) = (set.valid | SetAttr::UID, stat.n_uid);
     }
-    if let Some(gid) = number(stat.n_gid, stat.gid)? {
-        (set.valid, set.gid) = (set.valid | SetAttr::GID, gid);
+    if dialect == Dialect::Unix && stat.n_gid != NONUNAME {
+        (set.valid, set.gid) = (set.valid | SetAttr::GID, stat.n_gid);
+    }
+    Ok(set)
+}
+
+/// The owner and group that a wstat tells by name, and not by number as well.
+fn named(stat: &Stat<'_>, set: &SetAttr) -> Users {
+    let name = |bit, name: &str| if set.has(bit) { String::new() } else { name.to_owned() };
+    (name(SetAttr::UID, stat.uid), name(SetAttr::GID, stat.gid))
+}
+
+/// What a wstat is to change of a file with these attributes, of which the client has seen no more
+/// than a stat says.
+fn apart<T: Tree>(
+    mut set: SetAttr,
+    (user, group): &Users,
+    attr: &Attr,
+    tree: &T,
+) -> Result<SetAttr> {
+    // Who may not write to a file may give back what it read of it, and no byte is cut off that
+    // has come since.
+    if set.has(SetAttr::SIZE) && set.size == attr.size {
+        set.valid &= !SetAttr::SIZE;
+    }
+    let unknown = |name| fail(Errno::INVAL, format!("'{name}' is no user or group here"));
+    if !user.is_empty() && *user != tree.user_name(attr.uid) {
+        let Some(number) = tree.user_number(user) else { return unknown(user) };
+        (set.valid, set.uid) = (set.valid | SetAttr::UID, number);
+    }
+    if !group.is_empty() && *group != tree.group_name(attr.gid) {
+        let Some(number) = tree.group_number(group) else { return unknown(group) };
+        (set.valid, set.gid) = (set.valid | SetAttr::GID, number);
     }
     Ok(set)
 }
@@ -338,17 +364,28 @@ impl<T: Tree> Desk<'_, T> {
     }
 
     fn wstat(&mut self, fid: Fid, stat: &Stat<'_>) -> Result<Asked<T::Fid>> {
-        let set = changes(stat, self.dialect)?;
         if !stat.name.is_empty() {
             check_name(stat.name)?;
         }
         let slot = self.fids.get(fid)?;
+        let set = changes(stat, self.dialect, slot.qid.is_dir())?;
         check_same(stat, slot.qid)?;
+        let users = named(stat, &set);
+        if users != Users::default() {
+            let answer = self.tree.getattr(&mut self.call, &slot.fid);
+            let step = Step::Wstat { fid, name: stat.name.to_vec(), set, users };
+            return Ok((Goal::Old(step), outcome(answer)));
+        }
+        self.change(fid, stat.name, set)
+    }
+
+    fn change(&mut self, fid: Fid, name: Name<'_>, set: SetAttr) -> Result<Asked<T::Fid>> {
+        let slot = self.fids.get(fid)?;
         // Another fid may have renamed the file since this one came to it.
-        let known = slot.name() == stat.name && self.tree.keeps_names(&slot.fid);
-        if !stat.name.is_empty() && !known {
+        let known = slot.name() == name && self.tree.keeps_names(&slot.fid);
+        if !name.is_empty() && !known {
             // First, because it can be undone; but not what it would replace.
-            let (name, replace) = (stat.name.to_vec(), set.valid == 0);
+            let (name, replace) = (name.to_vec(), set.valid == 0);
             let answer = self.tree.rename(&mut self.call, &slot.fid, None, &name, replace);
             return Ok((Goal::Old(Step::Renamed { fid, name, set }), outcome(answer)));
         }
@@ -400,18 +437,18 @@ impl<T: Tree> Session<T> {
         match step {
             Step::Stat { fid } => {
                 let Outcome::Attr(attr) = given else { unreachable!() };
-                let unix = self.version.is_some_and(|version| version.dialect == Dialect::Unix);
-                if !unix || attr.mode & mode::KIND != mode::LINK {
-                    return self.reply_stat(tag, fid, &attr, extension_of(&attr).as_bytes());
-                }
-                self.go_on(tag, number, |desk| {
-                    let answer = desk.tree.readlink(&mut desk.call, &desk.fids.get(fid)?.fid);
-                    Ok((Goal::Old(Step::StatLink { fid, attr }), outcome(answer)))
-                });
+                self.tell_stat(tag, number, fid, attr);
             }
             Step::StatLink { fid, attr } => {
                 let Outcome::Text(target) = given else { unreachable!() };
                 self.reply_stat(tag, fid, &attr, &target);
+            }
+            Step::Wstat { fid, name, set, users } => {
+                let Outcome::Attr(attr) = given else { unreachable!() };
+                self.go_on(tag, number, |desk| {
+                    let set = apart(set, &users, &attr, desk.tree)?;
+                    desk.change(fid, &name, set)
+                });
             }
             Step::Renamed { fid, name, set } => self.change_renamed(tag, number, fid, &name, set),
             Step::Changed { .. } => self.reply(tag, &Rmessage::Wstat {}),
@@ -460,6 +497,18 @@ impl<T: Tree> Session<T> {
                 self.reply(tag, &Rmessage::Create { qid, iounit });
             }
         }
+    }
+
+    /// Replies with a stat, or asks where the link leads first.
+    fn tell_stat(&mut self, tag: Tag, number: u8, fid: Fid, attr: Box<Attr>) {
+        let unix = self.version.is_some_and(|version| version.dialect == Dialect::Unix);
+        if !unix || attr.mode & mode::KIND != mode::LINK {
+            return self.reply_stat(tag, fid, &attr, extension_of(&attr).as_bytes());
+        }
+        self.go_on(tag, number, |desk| {
+            let answer = desk.tree.readlink(&mut desk.call, &desk.fids.get(fid)?.fid);
+            Ok((Goal::Old(Step::StatLink { fid, attr }), outcome(answer)))
+        });
     }
 
     /// Changes the attributes of a file that is called `name` now, if any are to be.

@@ -340,6 +340,16 @@ pub trait Tree: Send + Sync + Sized + 'static {
     fn group_name(&self, gid: u32) -> String {
         gid.to_string()
     }
+
+    /// The user of this name.
+    fn user_number(&self, name: &str) -> Option<u32> {
+        name.parse().ok()
+    }
+
+    /// The group of this name.
+    fn group_number(&self, name: &str) -> Option<u32> {
+        name.parse().ok()
+    }
 }
 
 /// The call as `Tree`'s methods see it.

@@ -7,7 +7,7 @@ mod slow;
 
 use muster_ninep::call::{Opened, Walked};
 use muster_ninep::error::Errno;
-use muster_ninep::host::{HostTree, Options, User, Users};
+use muster_ninep::host::{HostTree, Options, User, Users, user};
 use muster_ninep::message::{Extension, NONUNAME, Rmessage, Tmessage};
 use muster_ninep::record::{Attr, Boxed, DirEntry, Qid, Stat, dm, mode};
 use muster_ninep::tree::Tree;
@@ -16,6 +16,7 @@ use muster_ninep::wire::Reader;
 use peer::{Peer, Reply, TAG, attach, read, walk, write};
 use ram::Ram;
 use slow::Slow;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -457,12 +458,75 @@ fn a_wstat_of_nothing_succeeds_for_a_fid_that_is_not_open() {
     assert_eq!(tree.waiting(), 0);
 }
 
+fn writable(folder: &Folder) -> Arc<HostTree> {
+    let options = Options { writable: true, users: Users::Only(User::own()) };
+    Arc::new(HostTree::new(&folder.0, options).expect("a directory"))
+}
+
+/// Once "'root' is not the number of a user or group", and a directory could not have length 0.
+#[test]
+fn who_writes_a_whole_stat_back_changes_only_what_he_has_changed() {
+    let folder = Folder::new("wstat-whole");
+    let tree = writable(&folder);
+    std::fs::write(folder.0.join("file"), "content").expect("written");
+    std::fs::create_dir(folder.0.join("dir")).expect("made");
+    for version in OLD {
+        let mut peer = Peer::attached(&tree, version);
+        for (fid, name, bits, length) in [(1, "file", 0, 7), (2, "dir", dm::DIR, 0)] {
+            peer.walk(fid, &[name]).ok();
+            let reply = peer.ask(Tmessage::Stat { fid });
+            let told = stat(&reply);
+            // By their names alone, where there are numbers as well.
+            let told = Stat { n_uid: NONUNAME, n_gid: NONUNAME, ..told };
+            peer.ask(wstat(fid, told)).ok();
+            peer.ask(wstat(fid, Stat { mode: bits | 0o740, mtime: 77, ..told })).ok();
+            let reply = peer.ask(Tmessage::Stat { fid });
+            let now = stat(&reply);
+            assert_eq!((now.mode, now.mtime, now.length), (bits | 0o740, 77, length));
+            assert_eq!((now.uid, now.gid, now.name), (told.uid, told.gid, told.name));
+        }
+        assert!(!peer.ask(wstat(2, Stat { length: 1, ..untouched() })).is_ok(), "of a directory");
+    }
+}
+
+#[test]
+fn a_file_is_given_to_a_group_by_its_name() {
+    let folder = Folder::new("wstat-group");
+    let tree = writable(&folder);
+    std::fs::write(folder.0.join("file"), "").expect("written");
+    // Root may give it to any group, another only to one of his own.
+    let groups: Vec<u32> = match rustix::process::geteuid().is_root() {
+        true => (1..100).collect(),
+        false => {
+            let groups = rustix::process::getgroups().expect("groups");
+            groups.into_iter().map(|group| group.as_raw()).collect()
+        }
+    };
+    let found = groups.into_iter().find_map(|gid| Some((gid, user::group_name(gid)?)));
+    for version in OLD {
+        let mut peer = Peer::attached(&tree, version);
+        peer.walk(1, &["file"]).ok();
+        if let Some((gid, name)) = &found {
+            peer.ask(wstat(1, Stat { gid: name, ..untouched() })).ok();
+            let gone_to = std::fs::metadata(folder.0.join("file")).expect("it is there").gid();
+            assert_eq!((gone_to, stat(&peer.ask(Tmessage::Stat { fid: 1 })).gid), (*gid, &**name));
+        }
+        for unknown in ["no-such-group-61003", "-1"] {
+            let change = Stat { gid: unknown, mode: 0o600, ..untouched() };
+            let text = peer.ask(wstat(1, change)).text();
+            assert!(text.contains("is no user or group here"), "{text}");
+        }
+        let own = rustix::process::getegid().as_raw();
+        peer.ask(wstat(1, Stat { gid: &own.to_string(), ..untouched() })).ok();
+        assert_eq!(std::fs::metadata(folder.0.join("file")).expect("it is there").gid(), own);
+    }
+}
+
 /// Once the file whose name was asked for was lost, though the wstat was refused.
 #[test]
 fn a_wstat_that_is_refused_leaves_the_file_whose_name_it_asked_for() {
     let folder = Folder::new("wstat");
-    let options = Options { writable: true, users: Users::Only(User::own()) };
-    let tree = Arc::new(HostTree::new(&folder.0, options).expect("a directory"));
+    let tree = writable(&folder);
     let write = |name: &str| std::fs::write(folder.0.join(name), name).expect("written");
     let content = |name: &str| std::fs::read_to_string(folder.0.join(name)).ok();
     for version in OLD {

@@ -329,4 +329,11 @@ impl Tree for HostTree {
     fn group_name(&self, gid: u32) -> String {
         name_of(&self.names.groups, gid, user::group_name)
     }
+    // As for chown(1), a name of digits is a name first.
+    fn user_number(&self, name: &str) -> Option<u32> {
+        user::number(name).or_else(|| name.parse().ok())
+    }
+    fn group_number(&self, name: &str) -> Option<u32> {
+        user::group_number(name).or_else(|| name.parse().ok())
+    }
 }

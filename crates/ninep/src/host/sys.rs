@@ -161,6 +161,19 @@ pub fn group_name(gid: u32) -> Option<String> {
     )
 }
 
+/// The number of a group.
+pub fn group_by_name(name: &str) -> Option<u32> {
+    let name = CString::new(name).ok()?;
+    entry(
+        // SAFETY: pointers and length are those of live buffers.
+        |to, buffer, result| unsafe {
+            let start = buffer.as_mut_ptr().cast();
+            libc::getgrnam_r(name.as_ptr(), to, start, buffer.len(), result)
+        },
+        |found: &libc::group| found.gr_gid,
+    )
+}
+
 /// All groups that an account belongs to.
 pub fn groups(account: &Account) -> Vec<u32> {
     let mut list = vec![0u32; 64];

@@ -84,6 +84,16 @@ pub fn group_name(gid: u32) -> Option<String> {
     sys::group_name(gid)
 }
 
+/// The number of the user with this name, if the system knows one.
+pub(super) fn number(name: &str) -> Option<u32> {
+    Some(sys::account_by_name(name)?.uid)
+}
+
+/// The number of the group with this name, if the system knows one.
+pub(super) fn group_number(name: &str) -> Option<u32> {
+    sys::group_by_name(name)
+}
+
 /// Which user an attach gets.
 ///
 /// A peer whose user the kernel does not tell is refused by every server: a TCP client can make

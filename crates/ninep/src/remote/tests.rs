@@ -432,7 +432,7 @@ fn a_file_is_renamed_where_it_is_by_who_speaks_9p2000() {
     relay.probe.wait_for("rename /d/pipe Some(\"/d\") tube", 1);
     relay.probe.wait_for("rename /d/e Some(\"/d\") f", 1);
     // With more to change nothing may be in the way: it could not be had back.
-    let change = |name| Stat { name, length: 0, ..untouched };
+    let change = |name| Stat { name, mtime: 0, ..untouched };
     for (name, is_done) in [(&b"taken"[..], false), (b"missing", true)] {
         let message = Tmessage::Wstat { fid: 2, stat: Boxed(change(name)) };
         assert_eq!(ask(&mut session, &woken, &message), is_done, "{}", text(name));
