@@ -248,8 +248,12 @@ fn apart<T: Tree>(
     mut set: SetAttr,
     (user, group): &Users,
     attr: &Attr,
-    tree: &T,
+    (tree, dialect): (&T, Dialect),
 ) -> Result<SetAttr> {
+    if dialect == Dialect::Plan9 {
+        // It has no words for set user id, set group id and sticky: they stay.
+        set.mode |= attr.mode & 0o7000;
+    }
     // Who may not write to a file may give back what it read of it, and no byte is cut off that
     // has come since.
     if set.has(SetAttr::SIZE) && set.size == attr.size {
@@ -371,7 +375,8 @@ impl<T: Tree> Desk<'_, T> {
         let set = changes(stat, self.dialect, slot.qid.is_dir())?;
         check_same(stat, slot.qid)?;
         let users = named(stat, &set);
-        if users != Users::default() {
+        let is_named = users != Users::default();
+        if is_named || self.dialect == Dialect::Plan9 && set.has(SetAttr::MODE) {
             let answer = self.tree.getattr(&mut self.call, &slot.fid);
             let step = Step::Wstat { fid, name: stat.name.to_vec(), set, users };
             return Ok((Goal::Old(step), outcome(answer)));
@@ -446,7 +451,7 @@ impl<T: Tree> Session<T> {
             Step::Wstat { fid, name, set, users } => {
                 let Outcome::Attr(attr) = given else { unreachable!() };
                 self.go_on(tag, number, |desk| {
-                    let set = apart(set, &users, &attr, desk.tree)?;
+                    let set = apart(set, &users, &attr, (desk.tree, desk.dialect))?;
                     desk.change(fid, &name, set)
                 });
             }

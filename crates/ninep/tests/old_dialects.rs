@@ -16,7 +16,8 @@ use muster_ninep::wire::Reader;
 use peer::{Peer, Reply, TAG, attach, read, walk, write};
 use ram::Ram;
 use slow::Slow;
-use std::os::unix::fs::MetadataExt;
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -519,6 +520,29 @@ fn a_file_is_given_to_a_group_by_its_name() {
         let own = rustix::process::getegid().as_raw();
         peer.ask(wstat(1, Stat { gid: &own.to_string(), ..untouched() })).ok();
         assert_eq!(std::fs::metadata(folder.0.join("file")).expect("it is there").gid(), own);
+    }
+}
+
+/// Once `chmod g+w` of a directory of a project gave what is made in it to the wrong group, and
+/// of /tmp let everybody remove everybody's files.
+#[test]
+fn a_mode_of_9p2000_leaves_the_bits_that_it_has_no_words_for() {
+    let folder = Folder::new("wstat-bits");
+    let tree = writable(&folder);
+    let path = folder.0.join("dir");
+    std::fs::create_dir(&path).expect("made");
+    let set = |mode| std::fs::set_permissions(&path, Permissions::from_mode(mode)).expect("set");
+    let mode = || std::fs::metadata(&path).expect("it is there").mode() & 0o7777;
+    for (version, before, after) in [
+        (Version::PLAN9, 0o2755, 0o2775),
+        (Version::PLAN9, 0o1777, 0o1775),
+        (Version::UNIX, 0o2755, 0o775),
+    ] {
+        set(before);
+        let mut peer = Peer::attached(&tree, version);
+        peer.walk(1, &["dir"]).ok();
+        peer.ask(wstat(1, Stat { mode: dm::DIR | 0o775, ..untouched() })).ok();
+        assert_eq!(mode(), after, "{before:o}");
     }
 }
 
