@@ -4,6 +4,7 @@
 //! go, and for any fid that opens the directory.
 
 use super::HostTree;
+use super::file::group_to_give;
 use super::node::{Form, HostFid, check_new_name};
 use super::qids::Identity;
 use super::user;
@@ -159,9 +160,15 @@ impl HostTree {
         DirEntry { qid, next: entry.next, kind, name: entry.name, attr }
     }
 
-    /// The qid of a name that was made.
-    fn made(&self, dir: &HostFid, name: Name<'_>) -> Result<Qid> {
+    /// The qid of a name that was made for `gid`, with kind and permissions `mode`.
+    fn made(&self, dir: &HostFid, name: Name<'_>, mode: u32, gid: u32) -> Result<Qid> {
         self.qids.changed(dir.0.file);
+        if let Some(group) = group_to_give(&dir.0, gid)
+            && let Ok((fd, stat)) = self.step(dir.0.fd(), name)
+            && stat.st_mode & mode::KIND == mode & mode::KIND
+        {
+            self.give(&dir.0.beside(fd, &stat, Form::Place), group, mode);
+        }
         let stat = rustix::fs::statat(dir.0.fd(), name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(self.qids.qid(&stat))
     }
@@ -180,7 +187,7 @@ impl HostTree {
     pub fn mkdir(&self, dir: &HostFid, name: Name<'_>, mode: u32, gid: u32) -> Result<Qid> {
         self.begin(dir, name, gid)?;
         rustix::fs::mkdirat(dir.0.fd(), name, Mode::from_raw_mode(mode & 0o7777))?;
-        self.made(dir, name)
+        self.made(dir, name, mode::DIR | mode & 0o7777, gid)
     }
 
     /// Makes a symbolic link ([`crate::tree::Tree::symlink`]).
@@ -190,7 +197,7 @@ impl HostTree {
     pub fn symlink(&self, dir: &HostFid, name: Name<'_>, target: &[u8], gid: u32) -> Result<Qid> {
         self.begin(dir, name, gid)?;
         rustix::fs::symlinkat(target, dir.0.fd(), name)?;
-        self.made(dir, name)
+        self.made(dir, name, mode::LINK, gid)
     }
 
     /// Makes a special file ([`crate::tree::Tree::mknod`]).
@@ -215,7 +222,7 @@ impl HostTree {
         }
         let number = rustix::fs::makedev(device.0, device.1);
         rustix::fs::mknodat(dir.0.fd(), name, kind, Mode::from_raw_mode(mode & 0o7777), number)?;
-        self.made(dir, name)
+        self.made(dir, name, kind.as_raw_mode() | mode & 0o7777, gid)
     }
 
     /// Gives a file another name ([`crate::tree::Tree::link`]).

@@ -8,7 +8,7 @@ use super::user;
 use super::{HostTree, xattr};
 use crate::call::{Answer, Call, Data, Mapping, Opened};
 use crate::error::{Errno, Error, Result, fail};
-use crate::record::mode;
+use crate::record::{SetAttr, mode};
 use crate::sys::KeptWindow;
 use crate::tree::OpenFlags;
 use crate::wire::Name;
@@ -74,13 +74,17 @@ impl HostTree {
         let native = open_flags(OpenFlags(flags.0 & !OpenFlags::TRUNC))?;
         // Always exclusive: without that, an existing device would be opened.
         let native = native | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let mode = Mode::from_raw_mode(mode & 0o7777);
+        let permissions = Mode::from_raw_mode(mode & 0o7777);
         for _ in 0..16 {
             self.act_to_create(&dir.0, gid)?;
-            match rustix::fs::openat2(dir.0.fd(), name, native, mode, CONFINED) {
+            match rustix::fs::openat2(dir.0.fd(), name, native, permissions, CONFINED) {
                 Ok(fd) => {
                     self.qids.changed(dir.0.file);
-                    return self.opened(fd, &dir.0, flags);
+                    let made = self.opened(fd, &dir.0, flags)?;
+                    if let Some(group) = group_to_give(&dir.0, gid) {
+                        self.give(&made.fid, group, mode);
+                    }
+                    return Ok(made);
                 }
                 Err(Errno::EXIST) if !flags.has(OpenFlags::EXCL) => {}
                 Err(errno) => return Err(errno.into()),
@@ -104,6 +108,16 @@ impl HostTree {
         user::act_as(&dir.user, Some(gid))?;
         user::drop_umask();
         Ok(())
+    }
+
+    /// Gives what was made with `mode` to a group. What does not succeed remains as the kernel has
+    /// made it: it is there, and an error would say that it is not.
+    pub(super) fn give(&self, made: &HostFid, group: u32, mode: u32) {
+        let gid = SetAttr { valid: SetAttr::GID, gid: group, ..SetAttr::default() };
+        // Who gives a file away loses these.
+        let loses = made.0.kind == mode::FILE && mode & 0o6000 != 0;
+        let again = if loses { SetAttr::MODE } else { 0 };
+        let _ = self.setattr(made, &SetAttr { valid: gid.valid | again, mode, ..gid });
     }
 
     fn opened(&self, fd: OwnedFd, from: &Node, flags: OpenFlags) -> Result<Opened<HostFid>> {
@@ -249,6 +263,14 @@ impl HostTree {
             }));
         })
     }
+}
+
+/// The group that what was made in `dir` is to be given to: that which was asked for, unless it
+/// has that of its directory.
+pub(super) fn group_to_give(dir: &Node, gid: u32) -> Option<u32> {
+    let group = user::group_to_give(&dir.user, gid)?;
+    let inherits = rustix::fs::fstat(dir.fd()).ok()?.st_mode & 0o2000 != 0;
+    (!inherits).then_some(group)
 }
 
 /// A smaller part is copied sooner than mapped.

@@ -10,6 +10,9 @@
 //! costs nothing. Hence a thread that has served a [`super::HostTree`] must not start processes
 //! or use root's rights before [`act_as_server`]. A new thread inherits its parent's identity, so
 //! a thread that has never switched does not assume to know who it is.
+//!
+//! Where the server is not root, it acts as itself, and hands what it makes to the group that was
+//! asked for if it is one of its own ([`group_to_give`]).
 
 use super::sys;
 use crate::error::{Errno, Result, fail};
@@ -262,6 +265,14 @@ fn take_on(sets: CapabilitySets, uid: u32, gid: u32, groups: &[u32]) -> Result<(
         rustix::thread::set_capabilities(None, CapabilitySets { effective: none, ..sets })?;
     }
     Ok(())
+}
+
+/// The group that new files of `user` are to have, if it is `gid` that a client names and the
+/// kernel gives them another: without root's rights a thread cannot take on a group.
+pub(super) fn group_to_give(user: &User, gid: u32) -> Option<u32> {
+    let server = server();
+    let group = user.acting_group(Some(gid));
+    (server.switch.is_none() && group != server.gid).then_some(group)
 }
 
 /// Makes the modes of new files those that the client asks for: it has applied its own umask.

@@ -114,6 +114,66 @@ fn files_are_created_as_the_user_who_attached() {
     assert_eq!(make(Client::of(&tree, Some(0), Some(ANN)), "g3", u32::MAX), (ANN, 65534));
 }
 
+/// Runs a test of this file as a user with another group, for whom the kernel does not do what it
+/// does for root. Who a process is it does not find out twice, so it is another process.
+fn as_somebody_with_groups(test: &str) {
+    // The user might not come to where the program lies.
+    let program = std::fs::File::open("/proc/self/exe").unwrap();
+    let mut somebody = std::process::Command::new("setpriv");
+    somebody.args(["--reuid=61001", "--regid=61001", "--groups=61001,61500", "/proc/self/fd/0"]);
+    somebody.args(["--exact", &format!("host::tests::rights::{test}")]);
+    let ran = somebody.stdin(program).env("TMPDIR", "/dev/shm").output().expect("setpriv runs");
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && said.contains("1 passed"), "{ran:?}");
+}
+
+/// Once they got the server's own, with success and without a word.
+#[test]
+fn files_get_the_group_that_is_asked_for_if_it_is_one_of_a_server_that_is_not_root() {
+    if is_root() {
+        let test =
+            "files_get_the_group_that_is_asked_for_if_it_is_one_of_a_server_that_is_not_root";
+        return as_somebody_with_groups(test);
+    }
+    let scratch = Scratch::new();
+    let mut client = Client::new(&scratch.0);
+    let own = rustix::process::getegid().as_raw();
+    let groups = rustix::process::getgroups().unwrap();
+    let Some(other) = groups.iter().map(|gid| gid.as_raw()).find(|gid| *gid != own) else { return };
+    let root = client.root.clone();
+    let mut make = |from: &HostFid, gid: u32| {
+        let (flags, from) = (OpenFlags(RDWR), from.clone());
+        client.ask(|tree| tree.create(&from, b"file", flags, 0o640, gid)).unwrap();
+        client.ask(|tree| tree.create(&from, b"set", flags, 0o6755, gid)).unwrap();
+        client.ask(|tree| tree.mkdir(&from, b"dir", 0o750, gid)).unwrap();
+        client.ask(|tree| tree.symlink(&from, b"link", b"file", gid)).unwrap();
+        client.ask(|tree| tree.mknod(&from, b"pipe", mode::PIPE | 0o640, (0, 0), gid)).unwrap();
+    };
+    let check = |at: &Path, gid: u32| {
+        let names =
+            [("file", 0o640), ("set", 0o6755), ("dir", 0o750), ("link", 0), ("pipe", 0o640)];
+        for (name, permissions) in names {
+            let made = std::fs::symlink_metadata(at.join(name)).unwrap();
+            assert_eq!(made.gid(), gid, "{name}");
+            assert!(name == "link" || made.mode() & 0o6777 == permissions, "{name}");
+            let removed = if made.is_dir() { std::fs::remove_dir } else { std::fs::remove_file };
+            removed(&at.join(name)).unwrap();
+        }
+    };
+    make(&root, other);
+    check(&scratch.0, other);
+    for no_wish in [own, u32::MAX, 61_777] {
+        make(&root, no_wish);
+        check(&scratch.0, own);
+    }
+    // A directory decides for itself, here for the server's own.
+    let permissions = std::fs::Permissions::from_mode(0o2777);
+    std::fs::set_permissions(&scratch.0, permissions).unwrap();
+    let open = OpenFlags(RDWR);
+    client.ask(|tree| tree.create(&root, b"inherits", open, 0o640, other)).unwrap();
+    assert_eq!(std::fs::metadata(scratch.join("inherits")).unwrap().gid(), own);
+}
+
 #[test]
 fn another_users_files_are_closed_to_a_user() {
     let scratch = Scratch::new();
