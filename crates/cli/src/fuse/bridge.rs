@@ -571,8 +571,12 @@ impl Filesystem for Bridge {
             file.fid.lock_then(&range, sleep, move |status| {
                 let status = status.and_then(|status| match status {
                     LockStatus::Success => Ok(()),
-                    LockStatus::Blocked | LockStatus::Grace => Err(NineErrno::AGAIN.into()),
-                    LockStatus::Error => Err(Error::from(NineErrno::NOLCK)),
+                    // Who waits for a lock is not told to come again (fcntl(2)), and our servers
+                    // say so to him only if there is nothing that could wait for it.
+                    LockStatus::Blocked | LockStatus::Grace if !sleep => {
+                        Err(NineErrno::AGAIN.into())
+                    }
+                    _ => Err(Error::from(NineErrno::NOLCK)),
                 });
                 waiting.answer(status, |reply, ()| reply.ok());
             })

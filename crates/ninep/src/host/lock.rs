@@ -14,7 +14,7 @@
 //! this process gives up a lock on the same file, and now and then for the sake of other
 //! processes' locks. First the kernel is asked whether the lock could be had; only then is the
 //! request claimed and the lock taken, so a request that was flushed never leaves a lock behind.
-//! If somebody else was quicker in between, the answer is `Blocked`, upon which v9fs asks again.
+//! If somebody else was quicker in between, it goes on waiting, and a flush ends it with EINTR.
 //! No deadlock between clients is detected: as with two machines, one of them must give up.
 
 use super::HostTree;
@@ -68,6 +68,8 @@ struct Held {
 }
 
 struct Waiting {
+    /// Which it is, for who takes it back.
+    number: u64,
     node: Arc<Node>,
     range: Range,
     proc_id: u32,
@@ -83,6 +85,8 @@ struct Table {
     /// Entries of `held` in all.
     ranges: usize,
     waiting: Vec<Waiting>,
+    /// How many have waited so far.
+    numbers: u64,
     /// Whether a thread looks after `waiting`.
     watched: bool,
 }
@@ -267,8 +271,12 @@ impl Table {
             match sys::conflict(descriptor(node), *range).map(|found| found.is_some() || objects) {
                 Ok(true) if waiting.ticket.is_live() => self.waiting.push(waiting),
                 Ok(false) if waiting.ticket.claim() => {
-                    let Waiting { node, range, proc_id, client_id, ticket } = waiting;
-                    answered.push((ticket, self.take(&node, range, proc_id, &client_id)));
+                    let Waiting { node, range, proc_id, client_id, .. } = &waiting;
+                    match self.take(node, *range, *proc_id, client_id) {
+                        // Another process was quicker.
+                        Ok(LockStatus::Blocked) => self.waiting.push(waiting),
+                        taken => answered.push((waiting.ticket, taken)),
+                    }
                 }
                 Ok(_) => {}
                 Err(errno) => answered.push((waiting.ticket, Err(errno.into()))),
@@ -359,10 +367,26 @@ fn watch() {
     }
 }
 
+/// Ends the wait for a lock that is no longer wanted, but claimed already.
+fn withdraw(number: u64) {
+    let mut now = table();
+    let at = now.waiting.iter().position(|waiting| waiting.number == number);
+    let waiting = at.map(|at| now.waiting.remove(at));
+    drop(now);
+    if let Some(Waiting { ticket, .. }) = waiting {
+        ticket.answer(Err(Error::new(Errno::INTR, "the lock is no longer waited for")));
+    }
+}
+
 /// Parks a lock until it can be had.
-fn wait(mut now: MutexGuard<'_, Table>, waiting: Waiting) {
+fn wait(mut now: MutexGuard<'_, Table>, mut waiting: Waiting) {
     // Whoever gives up the fid knows by its number that there is something to give up.
     owner(&waiting.node);
+    now.numbers += 1;
+    let number = now.numbers;
+    waiting.number = number;
+    // It is being parked, so nobody can have flushed it yet.
+    waiting.ticket.flush_hook().set(move || withdraw(number));
     now.waiting.push(waiting);
     if now.watched {
         drop(now);
@@ -441,7 +465,7 @@ impl HostTree {
         if status == LockStatus::Blocked && block {
             let node = node.clone();
             return call.park(|ticket| {
-                wait(now, Waiting { node, range, proc_id, client_id, ticket });
+                wait(now, Waiting { number: 0, node, range, proc_id, client_id, ticket });
             });
         }
         // A shared lock in the place of an exclusive one lets others in as well.

@@ -6,7 +6,7 @@ mod names;
 mod rights;
 
 use super::*;
-use crate::call::{Outcome, Pause, Port};
+use crate::call::{Outcome, Pause, Port, Standing, Ticket};
 use crate::outbox::Outbox;
 use crate::tree::Peer;
 use rustix::thread::CapabilitySet;

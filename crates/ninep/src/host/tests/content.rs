@@ -513,6 +513,80 @@ fn a_lock_that_waits_is_had_when_it_is_free_and_costs_no_thread() {
     assert!(matches!(client.parked(), Outcome::Lock(LockStatus::Success)));
 }
 
+/// Parks a lock of all of a file; what tells whether it is wanted.
+fn wait_for_lock(client: &mut Client, fid: &HostFid, tag: u16) -> Standing {
+    let all = range(LockRange::WRITE, 0, 0, 1);
+    let (port, outbox) = (&client.port, &mut client.outbox);
+    let mut call = Call { tag, serial: tag.into(), origin: port, standing: None, outbox };
+    let parked = client.tree.lock(&mut call, fid, &all, true);
+    assert!(matches!(parked, Err(Pause::Parked)), "{parked:?}");
+    call.standing.unwrap()
+}
+
+/// Once it was told that somebody else had it, which v9fs took for a pause of 30 s, and programs on
+/// a mount for an error that fcntl(2) does not have.
+#[test]
+fn a_lock_that_waits_goes_on_waiting_when_another_process_is_quicker() {
+    use std::os::fd::AsFd;
+    let scratch = Scratch::new();
+    let mut client = Client::new(&scratch.0);
+    let waiter = client.create("file", RDWR, 0o600).unwrap();
+    let file = || std::fs::File::options().write(true).open(scratch.join("file")).unwrap();
+    let whole = sys::Range { kind: libc::F_WRLCK, start: 0, length: 0, pid: 0 };
+    let none = sys::Range { kind: libc::F_UNLCK, ..whole };
+    let (holder, other) = (file(), file());
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let _ = sys::set_lock(other.as_fd(), whole);
+                sys::set_lock(other.as_fd(), none).unwrap();
+            }
+        });
+        for _ in 0..50 {
+            while sys::set_lock(holder.as_fd(), whole).is_err() {}
+            wait_for_lock(&mut client, &waiter, 2);
+            sys::set_lock(holder.as_fd(), none).unwrap();
+            let had = client.parked();
+            let unlock = range(LockRange::UNLOCK, 0, 0, 1);
+            let _ = client.start(|tree, call| tree.lock(call, &waiter, &unlock, false));
+            if !matches!(had, Outcome::Lock(LockStatus::Success)) {
+                done.store(true, Ordering::Relaxed);
+                panic!("{had:?}");
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_lock_that_goes_on_waiting_can_be_flushed() {
+    let scratch = Scratch::new();
+    let mut client = Client::new(&scratch.0);
+    let holder = client.create("file", RDWR, 0o600).unwrap();
+    let waiter = client.open("file", RDWR).unwrap();
+    let all = range(LockRange::WRITE, 0, 0, 1);
+    let take = client.start(|tree, call| tree.lock(call, &holder, &all, true));
+    assert_eq!(take, Ok(LockStatus::Success));
+    let standing = wait_for_lock(&mut client, &waiter, 2);
+    // As it is when another process was quicker.
+    let mut claimed = None;
+    let (port, outbox) = (&client.port, &mut client.outbox);
+    let standing_too = Some(standing.clone());
+    let mut call = Call { tag: 3, serial: 3, origin: port, standing: standing_too, outbox };
+    let _ = call.park(|ticket: Ticket<LockStatus>| claimed = Some(ticket));
+    assert!(claimed.as_ref().unwrap().claim());
+    assert!(!standing.flush(), "it is being carried out");
+    standing.unwanted();
+    let Outcome::Failed(error) = client.parked() else { panic!("nobody has unlocked") };
+    assert_eq!(error.errno, Errno::INTR);
+    // And it gets nothing.
+    client.clunk(holder).unwrap();
+    let unlocked = client.ask(|tree| tree.getlock(&waiter, &all)).unwrap();
+    assert_eq!(unlocked.kind, LockRange::UNLOCK);
+    assert!(client.port.take().is_empty());
+}
+
 #[test]
 fn extended_attributes_are_listed_read_set_and_removed() {
     let scratch = Scratch::new();
