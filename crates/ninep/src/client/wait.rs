@@ -38,7 +38,7 @@ impl Fid {
     /// Goes down `names`, however many; none clones the fid.
     ///
     /// # Errors
-    /// ENOENT that names the first name which does not exist.
+    /// ENOENT that names the first name which does not exist; why the first name does not lead on.
     pub fn walk(&self, names: &[Name<'_>]) -> Result<Fid> {
         let mut at = self.clone();
         let mut rest = names;
@@ -55,7 +55,7 @@ impl Fid {
     /// Goes down `names`, however many, and opens what is there.
     ///
     /// # Errors
-    /// ENOENT that names the first name which does not exist.
+    /// As [`Fid::walk`].
     pub fn walk_open(&self, names: &[Name<'_>], flags: OpenFlags) -> Result<Fid> {
         if self.client().version() != Version::MUSTER {
             let fid = self.walk(names)?;
@@ -88,10 +88,30 @@ impl Fid {
         let here = below(&self.path(), names);
         let limit = self.client().patience.control;
         let (found, fid) = self.client().wait((what, &here), limit, start)?;
-        fid.ok_or_else(|| {
-            let missing = below(&self.path(), &names[..names.len().min(found.len() + 1)]);
-            Error::from(Errno::NOENT).at(missing)
-        })
+        fid.ok_or_else(|| self.end_of_walk(names, found.len()))
+    }
+
+    /// Why a walk of names ended when so many were found. Servers only say so of a first name
+    /// (walk(5)), so it is walked to alone.
+    fn end_of_walk(&self, names: &[Name<'_>], found: usize) -> Error {
+        let limit = self.client().patience.control;
+        let mut at = self.clone();
+        for names in [&names[..found], &names[found..names.len().min(found + 1)]] {
+            if names.is_empty() {
+                break;
+            }
+            let here = below(&at.path(), names);
+            let walked = self
+                .client()
+                .wait(("walk", &here), limit, |then: Told<Walked>| at.walk_then(names, then));
+            match walked {
+                Ok((_, Some(fid))) => at = fid,
+                Err(error) if error.errno != Errno::NOENT => return error,
+                // Or it is somewhere else by now.
+                _ => break,
+            }
+        }
+        Error::from(Errno::NOENT).at(below(&self.path(), &names[..names.len().min(found + 1)]))
     }
 
     /// Opens the file.

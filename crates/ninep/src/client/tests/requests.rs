@@ -144,10 +144,15 @@ fn a_fid_is_clunked_once_with_its_last_clone() {
     server.join().expect("script");
 }
 
-/// Answers walks of so many names each.
+/// Answers walks of so many names each, and the ends of fids between them.
 fn walked(fake: &mut Fake, counts: &[usize]) {
     for count in counts {
-        let (tag, request) = fake.request().expect("a walk");
+        let (tag, request) = loop {
+            match fake.request().expect("a walk") {
+                (tag, Tmessage::Clunk { .. }) => fake.answer(tag, &Rmessage::Clunk {}),
+                walk => break walk,
+            }
+        };
         let Tmessage::Walk { names, .. } = request else { panic!("{request:?}") };
         assert_eq!(names.as_slice().len(), *count);
         let qids = Qids((0..*count as u64).map(qid).collect());
@@ -160,6 +165,9 @@ fn a_short_walk_names_what_is_missing_and_long_paths_take_several() {
     let (client, server) = attached(|fake| {
         let tag = fake.tag();
         fake.answer(tag, &Rmessage::Walk { qids: Qids(vec![qid(1)]) });
+        walked(fake, &[1]);
+        let tag = fake.tag();
+        fake.answer(tag, &Rmessage::Error { text: b"gone", errno: ErrorNumber(2) });
         walked(fake, &[16, 4]);
         while fake.request().is_some() {}
     });
@@ -169,6 +177,28 @@ fn a_short_walk_names_what_is_missing_and_long_paths_take_several() {
     let deep = client.walk(&"x/".repeat(20)).expect("walked");
     assert_eq!(deep.path().len(), 40);
     drop((client, deep));
+    server.join().expect("script");
+}
+
+/// Once it was "No such file or directory" whatever it was, and `cp` went on to make the file.
+#[test]
+fn a_later_name_that_does_not_lead_on_is_told_as_what_it_is() {
+    let (client, server) = attached(|fake| {
+        for errno in [13, 20] {
+            let tag = fake.tag();
+            fake.answer(tag, &Rmessage::Walk { qids: Qids(vec![qid(1), qid(2)]) });
+            walked(fake, &[2]);
+            let tag = fake.tag();
+            let text = b"as the server says".as_slice();
+            fake.answer(tag, &Rmessage::Error { text, errno: ErrorNumber(errno) });
+        }
+        while fake.request().is_some() {}
+    });
+    let error = client.walk("/a/b/c/d").map(drop).expect_err("refused");
+    assert_eq!((error.errno, &*error.text), (Errno::ACCESS, "/a/b/c: as the server says"));
+    let error = client.walk("/a/b/c").map(drop).expect_err("refused");
+    assert_eq!((error.errno, &*error.text), (Errno::NOTDIR, "/a/b/c: as the server says"));
+    drop(client);
     server.join().expect("script");
 }
 
