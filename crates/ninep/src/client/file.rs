@@ -96,7 +96,9 @@ impl File {
             let (path, name) = (self.fid.path(), self.fid.client().name());
             let part = super::await_answer("read", &path, name, limit, &first.answer);
             if !matches!(&part, Ok(part) if part.len() == count as usize) {
-                // The others asked for what lies behind; a short read says they are wrong.
+                // The others asked for what lies behind; a short read says they are wrong. And
+                // if this one was not answered in time, nobody waits for it any more.
+                first.cancel.flush();
                 self.forget_reads();
             }
             part.map_err(|error| error.at(&path))?

@@ -6,6 +6,7 @@ use crate::error::Errno;
 use crate::message::{Rmessage, Tmessage};
 use crate::wire::Payload;
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::time::Duration;
 
 /// Serves one file of `content` until the client goes; answers reads and writes in pairs, the
 /// later first, and returns what the file holds then.
@@ -93,5 +94,27 @@ fn a_short_write_is_no_success() {
     file.write_all(b"first").expect("sent");
     let error = file.flush().expect_err("four of five");
     assert!(error.to_string().contains("took 4 of 5 bytes"), "{error}");
+    server.join().expect("script");
+}
+
+/// Once the first of them stayed at the server, with its tag and the bytes promised for it.
+#[test]
+fn reads_whose_deadline_has_passed_are_all_taken_back() {
+    let (client, server) = attached(|fake| {
+        let mut reads = [fake.tag(), fake.tag(), fake.tag()];
+        let mut flushed = Vec::new();
+        while flushed.len() < reads.len() {
+            let Some((tag, Tmessage::Flush { oldtag })) = fake.request() else { break };
+            flushed.push(oldtag);
+            fake.answer(tag, &Rmessage::Flush {});
+        }
+        reads.sort_unstable();
+        flushed.sort_unstable();
+        assert_eq!(flushed, reads);
+    });
+    let hasty = client.with_deadlines(None, Some(Duration::from_millis(30)));
+    let mut file = File::new(client.root().through(&hasty)).with_depth(3);
+    assert_eq!(file.read_rest().expect_err("no answer").errno, Errno::TIMEDOUT);
+    drop((file, client, hasty));
     server.join().expect("script");
 }
