@@ -74,6 +74,8 @@ struct Waiting {
     range: Range,
     proc_id: u32,
     client_id: Arc<str>,
+    /// What the fid's locks move to when it is had, if it needs that.
+    wide: Option<OwnedFd>,
     ticket: Ticket<LockStatus>,
 }
 
@@ -139,6 +141,17 @@ fn end_of(range: Range) -> i64 {
 
 /// All of a file, to be given up.
 const NOTHING: Range = Range { kind: libc::F_UNLCK, start: 0, length: 0, pid: 0 };
+
+/// Whether the descriptor that has the locks of a fid is open as this one needs it.
+fn is_fit(node: &Node, range: Range) -> bool {
+    let needed = match range.kind {
+        libc::F_RDLCK => OFlags::RDONLY,
+        libc::F_WRLCK => OFlags::WRONLY,
+        _ => return true,
+    };
+    let open = rustix::fs::fcntl_getfl(descriptor(node)).map(|flags| flags & OFlags::RWMODE);
+    open.is_ok_and(|open| open == needed || open == OFlags::RDWR)
+}
 
 /// The descriptor that has the locks of a fid.
 fn descriptor(node: &Node) -> BorrowedFd<'_> {
@@ -261,7 +274,7 @@ impl Table {
     /// given when the table is free.
     fn retry(&mut self, only: Option<Identity>) -> Vec<Answered> {
         let mut answered = Vec::new();
-        for waiting in std::mem::take(&mut self.waiting) {
+        for mut waiting in std::mem::take(&mut self.waiting) {
             if only.is_some_and(|file| file != waiting.node.file) {
                 self.waiting.push(waiting);
                 continue;
@@ -271,8 +284,8 @@ impl Table {
             match sys::conflict(descriptor(node), *range).map(|found| found.is_some() || objects) {
                 Ok(true) if waiting.ticket.is_live() => self.waiting.push(waiting),
                 Ok(false) if waiting.ticket.claim() => {
-                    let Waiting { node, range, proc_id, client_id, .. } = &waiting;
-                    match self.take(node, *range, *proc_id, client_id) {
+                    let Waiting { node, range, proc_id, client_id, wide, .. } = &mut waiting;
+                    match self.take_with(wide, node, *range, *proc_id, client_id) {
                         // Another process was quicker.
                         Ok(LockStatus::Blocked) => self.waiting.push(waiting),
                         taken => answered.push((waiting.ticket, taken)),
@@ -305,6 +318,25 @@ impl Table {
             Err(Errno::AGAIN | Errno::ACCESS) => Ok(LockStatus::Blocked),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// The same for a lock for which the locks of its fid have to move to `wide`.
+    fn take_with(
+        &mut self,
+        wide: &mut Option<OwnedFd>,
+        node: &Arc<Node>,
+        range: Range,
+        proc_id: u32,
+        client_id: &Arc<str>,
+    ) -> Result<LockStatus> {
+        let taken = self.take(node, range, proc_id, client_id);
+        if taken.as_ref().is_err_and(|error| error.errno == Errno::BADF)
+            && let Some(wide) = wide.take()
+        {
+            self.widen(node, wide, range)?;
+            return self.take(node, range, proc_id, client_id);
+        }
+        taken
     }
 
     /// Moves the locks of an open file to `wide`, for the sake of one that is to be taken.
@@ -446,26 +478,20 @@ impl HostTree {
         let proc_id = range.proc_id;
         let client_id = locker(range)?;
         let range = range_of(range)?;
+        // Opening may wait for a disk, so it comes before the table is held; and before it is known
+        // that the lock is to be had, which may be when another who shares the fid unlocks.
+        let mut wide = if is_fit(node, range) { None } else { Some(self.open_wide(node)?) };
         let mut now = table();
         if !now.has_room(node, range) {
             return fail(Errno::NOLCK, "too many locks are held");
         }
-        let mut taken = now.take(node, range, proc_id, &client_id);
-        if taken.as_ref().is_err_and(|error| error.errno == Errno::BADF) {
-            // Opening may wait for a disk.
-            drop(now);
-            let wide = self.open_wide(node);
-            now = table();
-            if let Ok(wide) = wide {
-                now.widen(node, wide, range)?;
-                taken = now.take(node, range, proc_id, &client_id);
-            }
-        }
+        let taken = now.take_with(&mut wide, node, range, proc_id, &client_id);
         let status = taken?;
         if status == LockStatus::Blocked && block {
             let node = node.clone();
             return call.park(|ticket| {
-                wait(now, Waiting { number: 0, node, range, proc_id, client_id, ticket });
+                let number = 0;
+                wait(now, Waiting { number, node, range, proc_id, client_id, wide, ticket });
             });
         }
         // A shared lock in the place of an exclusive one lets others in as well.
@@ -478,9 +504,13 @@ impl HostTree {
 
     /// The file of a fid, opened for any lock.
     fn open_wide(&self, node: &Node) -> Result<OwnedFd> {
-        self.writable()?;
-        user::act_as(&node.user, None)?;
-        self.reopen(node, OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY)
+        let open = || {
+            self.writable()?;
+            user::act_as(&node.user, None)?;
+            self.reopen(node, OFlags::RDWR | OFlags::NONBLOCK | OFlags::NOCTTY)
+        };
+        // As fcntl(2) says it of a file that is not open for such a lock.
+        open().map_err(|_: Error| Error::from(Errno::BADF))
     }
 
     /// Asks who holds a range ([`crate::tree::Tree::getlock`]). The holder's name is known where

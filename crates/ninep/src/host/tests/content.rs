@@ -429,6 +429,20 @@ fn a_file_is_locked_either_way_whatever_it_is_open_for() {
     assert!(matches!(client.parked(), Outcome::Lock(LockStatus::Success)));
     assert_eq!(blocked(&mut client, range(READ, 0, 0, 1)), (WRITE, 0, 0));
     client.clunk(waiter).unwrap();
+    // So is one that only another who shares its fid stands against.
+    for (flags, first, then) in [(0, READ, WRITE), (OpenFlags::WRONLY, WRITE, READ)] {
+        let shared = client.open("file", flags).unwrap();
+        assert_eq!(lock(&mut client, &shared, range(first, 0, 0, 1)), Ok(LockStatus::Success));
+        let child = LockRange { client_id: "child", ..range(then, 0, 0, 5) };
+        let waits = client.start(|tree, call| tree.lock(call, &shared, &child, true));
+        assert_eq!(waits, Err(None));
+        let unlocked = lock(&mut client, &shared, range(LockRange::UNLOCK, 0, 0, 1));
+        assert_eq!(unlocked, Ok(LockStatus::Success));
+        let had = client.parked();
+        assert!(matches!(had, Outcome::Lock(LockStatus::Success)), "{had:?}");
+        assert_eq!(blocked(&mut client, range(WRITE, 0, 0, 1)), (then, 0, 0));
+        client.clunk(shared).unwrap();
+    }
     // Nobody opens for writing what is exported for reading.
     let tree = Arc::new(HostTree::new(&scratch.0, options(false)).unwrap());
     let mut client = Client::of(&tree, Some(rustix::process::geteuid().as_raw()), None);
