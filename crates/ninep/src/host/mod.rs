@@ -44,6 +44,7 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{Arc, RwLock};
+use std::time::{Duration, Instant};
 
 /// How a directory is exported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -142,25 +143,40 @@ impl HostTree {
 /// Names of users and groups that were asked for. The database is slow, perhaps on the network.
 #[derive(Debug, Default)]
 struct Names {
-    users: RwLock<HashMap<u32, String>>,
-    groups: RwLock<HashMap<u32, String>>,
+    users: RwLock<HashMap<u32, Known>>,
+    groups: RwLock<HashMap<u32, Known>>,
+}
+
+/// A name; of one that was not found the number, until it is looked up again.
+#[derive(Debug)]
+struct Known {
+    name: String,
+    until: Option<Instant>,
 }
 
 /// Names that are kept; further ones are looked up each time.
 const NAMES_MAX: usize = 4096;
 
+/// When a name that was not found is looked up again: the database may only have been away.
+const NAME_MISSING: Duration = Duration::from_secs(60);
+
 fn name_of(
-    known: &RwLock<HashMap<u32, String>>,
+    known: &RwLock<HashMap<u32, Known>>,
+    now: Instant,
     number: u32,
     look_up: impl FnOnce(u32) -> Option<String>,
 ) -> String {
-    if let Some(name) = known.read().expect("no holder panics").get(&number) {
+    if let Some(Known { name, until }) = known.read().expect("no holder panics").get(&number)
+        && until.is_none_or(|until| now < until)
+    {
         return name.clone();
     }
-    let name = look_up(number).unwrap_or_else(|| number.to_string());
+    let found = look_up(number);
+    let until = found.is_none().then(|| now + NAME_MISSING);
+    let name = found.unwrap_or_else(|| number.to_string());
     let mut known = known.write().expect("no holder panics");
-    if known.len() < NAMES_MAX {
-        known.insert(number, name.clone());
+    if known.len() < NAMES_MAX || known.contains_key(&number) {
+        known.insert(number, Known { name: name.clone(), until });
     }
     name
 }
@@ -324,10 +340,10 @@ impl Tree for HostTree {
         usize::try_from(self.reserve / 4).unwrap_or(usize::MAX)
     }
     fn user_name(&self, uid: u32) -> String {
-        name_of(&self.names.users, uid, user::name)
+        name_of(&self.names.users, Instant::now(), uid, user::name)
     }
     fn group_name(&self, gid: u32) -> String {
-        name_of(&self.names.groups, gid, user::group_name)
+        name_of(&self.names.groups, Instant::now(), gid, user::group_name)
     }
     // As for chown(1), a name of digits is a name first.
     fn user_number(&self, name: &str) -> Option<u32> {

@@ -15,7 +15,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
 
 /// A directory for one test, gone with it.
 struct Scratch(PathBuf);

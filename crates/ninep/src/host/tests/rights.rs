@@ -432,3 +432,18 @@ fn a_root_peer_speaks_for_its_processes_groups() {
     let take = SetAttr { valid: SetAttr::UID, uid: BOB, ..SetAttr::default() };
     assert_eq!(spoken_for.setattr(&file, &take), Err(Errno::PERM), "but not for another user");
 }
+
+/// Once a user was a number until the server was started again, because the database of users had
+/// been away when he was first seen.
+#[test]
+fn a_name_that_was_not_found_is_looked_up_again_after_a_while() {
+    let known = RwLock::default();
+    let (start, second) = (Instant::now(), Duration::from_secs(1));
+    let never = |_| panic!("the name is known");
+    assert_eq!(name_of(&known, start, ANN, |_| None), "61001");
+    assert_eq!(name_of(&known, start + second, ANN, never), "61001", "not each time");
+    let later = start + NAME_MISSING;
+    assert_eq!(name_of(&known, later, ANN, |_| None), "61001");
+    assert_eq!(name_of(&known, later + NAME_MISSING, ANN, |_| Some("ann".into())), "ann");
+    assert_eq!(name_of(&known, later + 9 * NAME_MISSING, ANN, never), "ann");
+}
