@@ -53,11 +53,15 @@ pub const TAGS_MAX: usize = 0xffff;
 /// will bring counts as well, with room for one message more, before further reads are begun.
 pub const OUTBOX_MAX: usize = 256 * 1024;
 
-/// Bytes of requests that may queue for another server whose tree is a part of ours. Who asks
-/// cannot be made to wait there, so this is for what many have under way at once: `muster cp` has
-/// 8 MiB. A server that stands still costs no more, but for what is not written: that has a
-/// message's room beyond it.
+/// Bytes of requests that may queue for another server whose tree is a part of ours: for what
+/// many have under way at once, of which `muster cp` has 8 MiB. Further writes wait. A server that
+/// stands still costs no more, but for two messages: one that several have found room for at once,
+/// and one for what is not written, as who asks that cannot be made to wait.
 pub const HANDED_ON_MAX: usize = 64 * 1024 * 1024;
+
+/// Bytes of one client's writes that may wait for room in such a queue while it is read from, so
+/// that it can ask for other things and take requests back: what `muster cp` has under way.
+pub const WRITES_KEPT_MAX: usize = 8 * 1024 * 1024;
 
 /// Bytes of an extended attribute's value (Linux XATTR_SIZE_MAX).
 pub const XATTR_MAX: usize = 64 * 1024;

@@ -12,7 +12,7 @@ use crate::outbox::{Filling, Outbox};
 use crate::record::{Attr, DirEntry, Qid, Statfs};
 pub use crate::sys::Mapping;
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Why a tree has not answered a request.
@@ -22,7 +22,8 @@ pub enum Pause {
     Refused(Error),
     /// It holds a [`Ticket`] and answers later.
     Parked,
-    /// It is to be asked again when there is room for the answer ([`Call::brings`]).
+    /// It is to be asked again when there is room: for the answer ([`Call::brings`]), or of a write
+    /// for its content ([`Call::waker`]).
     Later,
 }
 
@@ -198,28 +199,41 @@ pub(crate) struct Completion<F> {
 /// Where late answers of one session arrive, from any thread.
 pub struct Port<F> {
     arrived: Mutex<Vec<Completion<F>>>,
+    /// There may be room for a write that has waited for it.
+    room: AtomicBool,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
 impl<F> Port<F> {
     /// A port that calls `wake` when something has arrived in it.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Port<F> {
-        Port { arrived: Mutex::default(), wake: Box::new(wake) }
+        let (arrived, room) = (Mutex::default(), AtomicBool::new(false));
+        Port { arrived, room, wake: Box::new(wake) }
     }
 
     /// Takes what has arrived.
     pub(crate) fn take(&self) -> Vec<Completion<F>> {
         std::mem::take(&mut self.arrived.lock().expect("no holder panics"))
     }
+
+    /// Takes the word that there may be room for writes.
+    pub(crate) fn take_room(&self) -> bool {
+        self.room.swap(false, Ordering::AcqRel)
+    }
 }
 
 /// Carries a parked request's answer to whoever asked.
 pub(crate) type Deliver<F> = Box<dyn FnOnce(Outcome<F>) + Send>;
 
+/// Says that what has waited for room may be asked again.
+pub(crate) type Wake = Box<dyn FnOnce() + Send>;
+
 /// Where the answer to a request goes if it is parked.
 pub(crate) trait Origin<F> {
     /// The way there.
     fn way(&self, tag: Tag, serial: u64) -> Deliver<F>;
+    /// What tells it that there is room.
+    fn waker(&self) -> Wake;
 }
 
 impl<F: Send + 'static> Origin<F> for Arc<Port<F>> {
@@ -228,6 +242,14 @@ impl<F: Send + 'static> Origin<F> for Arc<Port<F>> {
         Box::new(move |outcome| {
             let completion = Completion { tag, serial, outcome };
             port.arrived.lock().expect("no holder panics").push(completion);
+            (port.wake)();
+        })
+    }
+
+    fn waker(&self) -> Wake {
+        let port = self.clone();
+        Box::new(move || {
+            port.room.store(true, Ordering::Release);
             (port.wake)();
         })
     }
@@ -247,6 +269,10 @@ impl<F: 'static, G: 'static> Origin<G> for Embedded<'_, F, G> {
         let outer = self.outer.way(tag, serial);
         let map = self.map.take().expect("a request is parked once");
         Box::new(move |outcome| outer(map(outcome)))
+    }
+
+    fn waker(&self) -> Wake {
+        self.outer.waker()
     }
 }
 
@@ -422,6 +448,12 @@ impl<F: Send + 'static> Call<'_, F> {
         }
         self.outbox.promise(bytes);
         Ok(())
+    }
+
+    /// For a write whose content there is no room for now: what is to be called, from any thread,
+    /// when there may be. The method returns [`Pause::Later`], having begun nothing.
+    pub(crate) fn waker(&self) -> Wake {
+        self.origin.waker()
     }
 
     /// Hands the request on to another tree; `map` translates an answer that comes later.

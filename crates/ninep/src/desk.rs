@@ -101,9 +101,16 @@ pub(crate) fn check_unopened<F>(fid: Fid, slot: &Slot<F>) -> Result<()> {
 /// The largest directory entry; a tree is never asked for less, so that no bytes mean the end.
 pub(crate) const ENTRY_MAX: usize = 13 + 8 + 1 + 2 + NAME_MAX;
 
-/// A question to a tree that may be put again.
-pub(crate) type Again<T> =
-    Box<dyn Fn(&T, &mut C<'_, T>) -> Answer<Outcome<<T as Tree>::Fid>> + Send>;
+/// A question to a tree.
+type Question<T> = Box<dyn Fn(&T, &mut C<'_, T>) -> Answer<Outcome<<T as Tree>::Fid>> + Send>;
+
+/// A question to a tree that is to be put again.
+pub(crate) struct Again<T: Tree> {
+    question: Question<T>,
+    /// Of a write through which fid and how much: it waits for room there. Others wait for room
+    /// here.
+    pub(crate) content: Option<(Fid, usize)>,
+}
 
 /// Asks for what a file holds; keeps the question if there is no room for the answer yet.
 fn bring<T: Tree>(
@@ -115,7 +122,8 @@ fn bring<T: Tree>(
     let answer = ask(tree, call, fid);
     if let Err(Pause::Later) = answer {
         let fid = fid.clone();
-        *again = Some(Box::new(move |tree, call| ask(tree, call, &fid)));
+        let question: Question<T> = Box::new(move |tree, call| ask(tree, call, &fid));
+        *again = Some(Again { question, content: None });
     }
     answer
 }
@@ -152,7 +160,7 @@ impl<'a, T: Tree> Desk<'a, T> {
 
     /// Puts a question again.
     pub(crate) fn ask_again(&mut self, again: Again<T>) -> Answer<Outcome<T::Fid>> {
-        let answer = again(self.tree, &mut self.call);
+        let answer = (again.question)(self.tree, &mut self.call);
         self.again = matches!(answer, Err(Pause::Later)).then_some(again);
         answer
     }
@@ -194,11 +202,7 @@ impl<'a, T: Tree> Desk<'a, T> {
             }
             Tmessage::Walk { fid, newfid, names } => self.walk(fid, newfid, names.as_slice()),
             Tmessage::Read { fid, offset, count } => self.read(fid, offset, count as usize),
-            Tmessage::Write { fid, offset, data } => {
-                let slot = self.fids.opened(fid, true)?;
-                let answer = self.tree.write(&mut self.call, &slot.fid, offset, data.0);
-                Ok((Goal::Reply, outcome(answer)))
-            }
+            Tmessage::Write { fid, offset, data } => self.write(fid, offset, data.0, false),
             Tmessage::Remove { fid } => self.remove(fid),
             Tmessage::Open { .. }
             | Tmessage::Create { .. }
@@ -257,6 +261,29 @@ impl<'a, T: Tree> Desk<'a, T> {
             outcome(tree.read(call, fid, offset, count))
         });
         Ok((Goal::Read { count }, answer))
+    }
+
+    /// A write; `behind` another through the same fid that waits, with which it waits.
+    pub(crate) fn write(
+        &mut self,
+        fid: Fid,
+        offset: u64,
+        data: &[u8],
+        behind: bool,
+    ) -> Result<Asked<T::Fid>> {
+        let slot = self.fids.opened(fid, true)?;
+        let answer = match behind {
+            true => Err(Pause::Later),
+            false => outcome(self.tree.write(&mut self.call, &slot.fid, offset, data)),
+        };
+        if let Err(Pause::Later) = answer {
+            let content = Some((fid, data.len()));
+            let (fid, data) = (slot.fid.clone(), data.to_vec());
+            let question: Question<T> =
+                Box::new(move |tree, call| outcome(tree.write(call, &fid, offset, &data)));
+            self.again = Some(Again { question, content });
+        }
+        Ok((Goal::Reply, answer))
     }
 
     pub(crate) fn remove(&mut self, fid: Fid) -> Result<Asked<T::Fid>> {

@@ -6,12 +6,16 @@
 //! flush; the other server's answer to that (the result after all, or EINTR) is the answer. So
 //! nothing is read from a remote pipe for somebody who has stopped waiting.
 //!
+//! What is written to a server that is slower than its clients waits: first in the queue to it, of
+//! which `HANDED_ON_MAX` bytes are for all of them, then with the session of who writes, and then
+//! that client is not read from until there is room (`WRITES_KEPT_MAX`).
+//!
 //! A fid here is a fid there, clunked when the last clone of it is dropped; that of a file which
 //! this tree's client created is the directory's. Clunks are not waited for: whatever a client
 //! asks next is asked behind them, on the same connection. Only that of a fid that writes an
 //! extended attribute is, as the attribute is set then, or refused.
 
-use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Outcome, Walked};
+use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Outcome, Pause, Walked};
 use crate::client::{Cancel, Client, Fid};
 use crate::error::{Errno, Error, Result, fail};
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
@@ -173,6 +177,9 @@ impl Tree for Remote {
     }
 
     fn write(&self, call: &mut C<'_, Self>, fid: &Fid, offset: u64, data: &[u8]) -> Answer<u32> {
+        if !fid.takes_writes_or(|| call.waker()) {
+            return Err(Pause::Later);
+        }
         self.hand_on(call, |then| fid.write_then(offset, data, then), as_it_is)
     }
 

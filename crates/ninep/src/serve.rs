@@ -2,9 +2,9 @@
 //!
 //! A few threads, each with its own readiness loop and its own connections; a request is carried
 //! out on the thread that read it. Late answers wake the loop of their connection. A peer that
-//! does not take its replies is not read from; a peer that sends what is not 9P is cut off. What
-//! a peer may hold is limited (`room`): it must attach in time, and memory for large messages is
-//! there for all connections together.
+//! does not take its replies, or that writes more to another server than that takes, is not read
+//! from; a peer that sends what is not 9P is cut off. What a peer may hold is limited (`room`): it
+//! must attach in time, and memory for large messages is there for all connections together.
 
 use crate::processors::Processors;
 use crate::room::{Limits, Place, Room, Share};

@@ -18,7 +18,9 @@ use crate::record::Qid;
 use crate::tree::{Peer, Tree};
 use crate::version::{Dialect, Version};
 use crate::wire::{Payload, Reader, Writer};
-use muster_base::limits::{IO_HEADER, MSIZE_FIRST, MSIZE_MAX, MSIZE_MIN, OUTBOX_MAX};
+use muster_base::limits::{
+    IO_HEADER, MSIZE_FIRST, MSIZE_MAX, MSIZE_MIN, OUTBOX_MAX, WRITES_KEPT_MAX,
+};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -61,6 +63,10 @@ pub struct Session<T: Tree> {
     parked: HashMap<Tag, Parked>,
     /// Those of them that the tree is asked again when there is room, in order.
     held: VecDeque<Held<T>>,
+    /// Writes among them, which wait for room elsewhere.
+    writes: VecDeque<Held<T>>,
+    /// Bytes of their content.
+    kept: usize,
     /// Flushes that wait, and the request each waits for.
     flushing: HashMap<Tag, Tag>,
     /// Requests that were being carried out when they were cut off, by serial; with the file that
@@ -86,6 +92,8 @@ impl<T: Tree> Session<T> {
             outbox: Outbox::default(),
             parked: HashMap::new(),
             held: VecDeque::new(),
+            writes: VecDeque::new(),
+            kept: 0,
             flushing: HashMap::new(),
             leaving: HashMap::new(),
             serial: 0,
@@ -95,7 +103,7 @@ impl<T: Tree> Session<T> {
 
     /// Carries out the whole messages at the start of `bytes`, and begins a large write that the
     /// tree takes in parts; returns how many bytes that were. It stops early while more than
-    /// [`OUTBOX_MAX`] bytes wait to be sent.
+    /// [`OUTBOX_MAX`] bytes wait to be sent, or [`WRITES_KEPT_MAX`] of writes for another server.
     ///
     /// # Errors
     /// [`BadStream`] when this is not 9P: the connection must be closed.
@@ -121,28 +129,75 @@ impl<T: Tree> Session<T> {
         Ok(done)
     }
 
-    /// Whether the peer must take replies before more requests are carried out.
+    /// Whether the peer must take replies before more requests are carried out, or another server
+    /// what this peer writes there.
     pub fn is_stalled(&self) -> bool {
-        self.outbox.len() >= OUTBOX_MAX
+        self.outbox.len() >= OUTBOX_MAX || self.kept >= WRITES_KEPT_MAX
     }
 
-    /// Begins requests that had to wait until there was room for what they bring; whether there
-    /// were any.
+    /// Begins requests that had to wait until there was room for what they bring, or write; whether
+    /// there were any.
     pub fn resume(&mut self) -> bool {
         let mut begun = false;
         while self.outbox.has_room()
-            && let Some(Held { tag, serial, again }) = self.held.pop_front()
+            && let Some(held) = self.held.pop_front()
         {
-            // Unless it was cut off.
-            if self.parked.get(&tag).is_some_and(|parked| parked.serial == serial) {
-                let Parked { number, goal, flushes, .. } =
-                    self.parked.remove(&tag).expect("just seen");
-                self.put_to_tree(tag, number, |desk| Ok((goal, desk.ask_again(again))));
-                self.hand_on(tag, flushes);
-                begun = true;
+            begun |= self.ask_again(held);
+        }
+        if self.port.take_room() {
+            begun |= self.resume_writes();
+        }
+        begun
+    }
+
+    /// Asks again for writes. Those through one fid stay in their order, as its file may be a pipe.
+    fn resume_writes(&mut self) -> bool {
+        let (mut begun, mut full) = (false, Vec::new());
+        for write in std::mem::take(&mut self.writes) {
+            let Some((fid, content)) = write.again.content else { unreachable!("it is a write") };
+            self.kept -= content;
+            if full.contains(&fid) {
+                self.hold(write);
+                continue;
+            }
+            let held = self.writes.len();
+            let asked = self.ask_again(write);
+            if self.writes.len() > held {
+                full.push(fid);
+            } else {
+                begun |= asked;
             }
         }
         begun
+    }
+
+    /// Asks a request again, unless it was cut off.
+    fn ask_again(&mut self, Held { tag, serial, again }: Held<T>) -> bool {
+        if self.parked.get(&tag).is_none_or(|parked| parked.serial != serial) {
+            return false;
+        }
+        let Parked { number, goal, flushes, .. } = self.parked.remove(&tag).expect("just seen");
+        self.put_to_tree(tag, number, |desk| Ok((goal, desk.ask_again(again))));
+        self.hand_on(tag, flushes);
+        true
+    }
+
+    /// Keeps a request that is to be asked again.
+    fn hold(&mut self, held: Held<T>) {
+        match held.again.content {
+            Some((_, content)) => {
+                self.kept += content;
+                self.writes.push_back(held);
+            }
+            None => self.held.push_back(held),
+        }
+    }
+
+    /// Forgets one that was taken back.
+    fn let_go(&mut self, serial: u64) {
+        self.held.retain(|held| held.serial != serial);
+        self.writes.retain(|held| held.serial != serial);
+        self.kept = self.writes.iter().filter_map(|held| held.again.content).map(|it| it.1).sum();
     }
 
     /// Whether the peer has attached, or asks for it: it has a fid, or waits for one.
@@ -217,6 +272,8 @@ impl<T: Tree> Session<T> {
             }
         }
         self.held.clear();
+        self.writes.clear();
+        self.kept = 0;
         self.flushing.clear();
         for Completion { serial, outcome, .. } in self.port.take() {
             self.discard(serial, outcome);
@@ -345,7 +402,7 @@ impl<T: Tree> Session<T> {
             Some(parked) if target == oldtag && !parked.begun && parked.standing.flush() => {
                 let parked = self.parked.remove(&target).expect("it was found");
                 self.outbox.kept(parked.promised);
-                self.held.retain(|held| held.serial != parked.serial);
+                self.let_go(parked.serial);
                 parked.goal.fid().inspect(|fid| self.fids.release(*fid));
                 // Those that came while a step before this one could not be taken back.
                 self.flushed(parked.flushes);
@@ -382,7 +439,16 @@ impl<T: Tree> Session<T> {
     }
 
     fn ask(&mut self, tag: Tag, number: u8, message: Tmessage<'_>) {
-        self.put_to_tree(tag, number, |desk| desk.ask(message));
+        let waits = |fid| {
+            let through = |held: &Held<T>| held.again.content.is_some_and(|(of, _)| of == fid);
+            self.writes.iter().any(through)
+        };
+        match message {
+            Tmessage::Write { fid, offset, data } if waits(fid) => {
+                self.put_to_tree(tag, number, |desk| desk.write(fid, offset, data.0, true));
+            }
+            message => self.put_to_tree(tag, number, |desk| desk.ask(message)),
+        }
     }
 
     fn put_to_tree(
@@ -430,8 +496,7 @@ impl<T: Tree> Session<T> {
                 goal.fid().inspect(|fid| self.fids.reserve(*fid));
                 // What the tree has not begun a flush takes back in any case.
                 let begun = begun && matches!(pause, Pause::Parked);
-                let again = again.into_iter();
-                self.held.extend(again.map(|again| Held { tag, serial, again }));
+                again.into_iter().for_each(|again| self.hold(Held { tag, serial, again }));
                 let (standing, flushes) = (standing.unwrap_or_default(), Vec::new());
                 let parked = Parked { serial, number, goal, standing, promised, begun, flushes };
                 self.parked.insert(tag, parked);

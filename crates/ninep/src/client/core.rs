@@ -152,6 +152,11 @@ impl<P> Core<P> {
         if self.agreed { self.msize } else { MSIZE_FIRST as u32 }
     }
 
+    /// Whether one more request may be under way.
+    pub fn has_place(&self, share: Share) -> bool {
+        self.under_way < share.of(UNDER_WAY_MAX)
+    }
+
     /// Queues a request.
     pub fn send(
         &mut self,
@@ -162,7 +167,7 @@ impl<P> Core<P> {
         if let Err(error) = self.sendable(request) {
             return Err((Refusal::Never(error), then));
         }
-        if self.under_way >= share.of(UNDER_WAY_MAX) && share != Share::Clunks {
+        if !self.has_place(share) && share != Share::Clunks {
             return Err((Refusal::Full, then));
         }
         let Some(tag) = self.take_tag() else { return Err((Refusal::Full, then)) };

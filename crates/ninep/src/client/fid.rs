@@ -2,7 +2,7 @@
 
 use super::Client;
 use super::link::{Cancel, Rest};
-use crate::call::{HeldLock, LockStatus};
+use crate::call::{HeldLock, LockStatus, Wake};
 use crate::error::{Errno, Error, Result};
 use crate::message::{DataSync, Fid as Number, Rmessage, Tmessage};
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
@@ -336,6 +336,12 @@ impl Fid {
             Ok(answer) => fields!(answer, Read { data } => then(Ok(data.0))),
             Err(error) => then(Err(error)),
         })
+    }
+
+    /// Whether a write that is handed on would be taken now. If not, what `wake` makes is called
+    /// when it may be.
+    pub(crate) fn takes_writes_or(&self, wake: impl FnOnce() -> Wake) -> bool {
+        self.client.shared.link.takes_writes_or(wake)
     }
 
     /// Writes the first [`Fid::max_data`] bytes of `data`; tells how many were written.

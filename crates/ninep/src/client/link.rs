@@ -6,6 +6,7 @@
 
 use super::core::{Core, Refusal, Sent, Share};
 use super::hub;
+use crate::call::Wake;
 use crate::error::{Errno, Error};
 use crate::message::{Fid as Number, Frame, Rmessage, Tmessage};
 use crate::stream::Stream;
@@ -53,6 +54,8 @@ struct State {
     unclunked: Vec<Number>,
     /// Threads that wait for room.
     waiting: usize,
+    /// Those who have been told that there is no room for what others write.
+    wakes: Vec<Wake>,
     /// The socket took no more, and the hub tells when it does.
     full: bool,
     /// A write has failed: the hub will end the connection.
@@ -76,6 +79,7 @@ impl Link {
             fids: 0,
             unclunked: Vec::new(),
             waiting: 0,
+            wakes: Vec::new(),
             full: false,
             broken: false,
         };
@@ -134,6 +138,17 @@ impl Link {
                 Err((state, error)) => return self.give_up(state, then, error),
             };
         }
+    }
+
+    /// Whether a write of somebody else is taken now. If not, what `wake` makes is called when it
+    /// may be.
+    pub(super) fn takes_writes_or(&self, wake: impl FnOnce() -> Wake) -> bool {
+        let mut state = self.state();
+        let takes = state.ended.is_some() || state.takes_writes();
+        if !takes {
+            state.wakes.push(wake());
+        }
+        takes
     }
 
     fn give_up(&self, state: MutexGuard<'_, State>, then: Then, error: Error) -> Cancel {
@@ -215,7 +230,10 @@ impl Link {
         if state.waiting > 0 {
             self.room.notify_all();
         }
-        !state.full
+        let (wakes, full) = (state.due(), state.full);
+        drop(state);
+        wakes.into_iter().for_each(|wake| wake());
+        !full
     }
 
     /// The hub: most bytes the next message may have.
@@ -238,7 +256,9 @@ impl Link {
         if state.waiting > 0 {
             self.room.notify_all();
         }
+        let wakes = state.due();
         drop(state);
+        wakes.into_iter().for_each(|wake| wake());
         if let Some((then, answer)) = delivery {
             then(answer);
         }
@@ -253,11 +273,14 @@ impl Link {
         state.ended = Some(why.clone());
         let waiting = state.core.end();
         let on_close = std::mem::take(&mut state.on_close);
+        // What has waited is told so, too, when it asks again.
+        let wakes = std::mem::take(&mut state.wakes);
         self.room.notify_all();
         drop(state);
         for then in waiting {
             then(Err(why.clone()));
         }
+        wakes.into_iter().for_each(|wake| wake());
         for told in on_close {
             told(why);
         }
@@ -343,10 +366,23 @@ impl State {
         match queue {
             Queue::Wait(_) if hub::is_here() => queued <= OUTBOX_MAX + MSIZE_MAX,
             Queue::Wait(_) => queued <= OUTBOX_MAX,
+            // Several may have seen the same room for what they write.
+            Queue::Refuse if matches!(request, Tmessage::Write { .. }) => {
+                queued <= HANDED_ON_MAX + MSIZE_MAX
+            }
             // What many write has not all of it, or nobody else could ask for anything.
-            Queue::Refuse if matches!(request, Tmessage::Write { .. }) => queued <= HANDED_ON_MAX,
-            Queue::Refuse => queued <= HANDED_ON_MAX + MSIZE_MAX,
+            Queue::Refuse => queued <= HANDED_ON_MAX + 2 * MSIZE_MAX,
         }
+    }
+
+    fn takes_writes(&self) -> bool {
+        self.core.outbox.len() <= HANDED_ON_MAX && self.core.has_place(Share::Guests)
+    }
+
+    /// Those who are to be told that there is room again.
+    fn due(&mut self) -> Vec<Wake> {
+        let due = !self.wakes.is_empty() && self.takes_writes();
+        if due { std::mem::take(&mut self.wakes) } else { Vec::new() }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Two servers, one in front of the other, and a client of the front one.
 
+mod writes;
+
 use super::Remote;
 use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Ticket, Walked};
 use crate::client::{Cancel, Client, Options};
@@ -451,28 +453,6 @@ fn what_is_open_at_the_other_server_is_copied_there() {
     let copy = fid.walk(&[]).expect("copied");
     copy.open(OpenFlags::default()).expect("opened");
     relay.probe.wait_for("open /pipe 0", 2);
-}
-
-/// A copy of more than 4 MiB to a node failed where the node was slower than what came.
-#[test]
-fn what_is_under_way_to_a_server_that_stands_still_waits_for_it() {
-    const PIECE: usize = 1 << 20;
-    const PIECES: usize = 16;
-    let relay = Relay::new();
-    let client = relay.client();
-    let fid = client.walk("wide-pipe").expect("walked");
-    fid.open(OpenFlags(OpenFlags::WRONLY)).expect("opened");
-    let standing = relay.probe.notes.lock().expect("no holder panics");
-    let (told, answers) = mpsc::channel();
-    let piece = vec![b'x'; PIECE];
-    for at in 0..PIECES {
-        let told = told.clone();
-        // It returns when the front server has nearly all that was sent before.
-        fid.write_then((at * PIECE) as u64, &piece, move |answer| drop(told.send(answer)));
-    }
-    drop(standing);
-    let answers: Vec<_> = answers.iter().take(PIECES).collect();
-    assert!(answers.iter().all(|answer| *answer == Ok(PIECE as u32)), "{answers:?}");
 }
 
 /// Once a few reads of files of a server that stood still stopped the whole connection: no flush
