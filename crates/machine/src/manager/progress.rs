@@ -465,20 +465,23 @@ impl Progress {
         }
     }
 
-    /// Somebody or something ends the job. One that was about to begin again does not.
+    /// Somebody or something ends the job. One that was about to begin again does not, and one that
+    /// is done has ended as everybody was told.
     pub fn end(&mut self, end: End, exit: u8, why: &str) -> Vec<Action> {
+        if self.phase == Phase::Done {
+            return Vec::new();
+        }
         let is_again = end == End::Lost && self.begins_again(why);
         if std::mem::replace(&mut self.again, is_again) && !is_again {
             self.cause = None;
         }
         match self.phase {
-            Phase::Done => Vec::new(),
             Phase::New | Phase::Pending => {
                 self.cause.get_or_insert(Cause { end, exit, why: why.to_owned() });
                 self.phase = if is_again { Phase::Ending } else { Phase::Done };
                 vec![Action::Finish]
             }
-            Phase::Starting | Phase::Running | Phase::Ending => {
+            Phase::Starting | Phase::Running | Phase::Ending | Phase::Done => {
                 self.is_ended_by(end, exit, why);
                 self.begin_end()
             }
@@ -488,16 +491,15 @@ impl Progress {
     /// Somebody kills the job: nothing is asked to end first.
     pub fn kill(&mut self, why: &str) -> Vec<Action> {
         // Those that lack files would not tell that they have ended.
-        if self.is_unplaced() || self.phase == Phase::Starting && !self.executing {
+        let is_done = self.phase == Phase::Done;
+        if is_done || self.is_unplaced() || self.phase == Phase::Starting && !self.executing {
             return self.end(End::Killed, 137, why);
         }
         if std::mem::take(&mut self.again) {
             self.cause = None;
         }
         self.is_ended_by(End::Killed, 137, why);
-        if self.phase != Phase::Done {
-            self.phase = Phase::Ending;
-        }
+        self.phase = Phase::Ending;
         self.grace_over()
     }
 

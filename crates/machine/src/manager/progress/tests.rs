@@ -429,3 +429,21 @@ fn a_job_is_finished_once() {
     assert_eq!(job.rank_closed(0), []);
     assert_eq!(job.rank_exited(0, 0), []);
 }
+
+/// It was told as killed from then on, though its client had seen it end well.
+#[test]
+fn a_job_that_has_ended_has_ended_so_whoever_kills_or_ends_it_later() {
+    let mut job = running(1, false);
+    job.rank_exited(0, 0);
+    assert_eq!(job.rank_closed(0), [Action::Finish]);
+    assert_eq!((job.kill("it was killed"), job.end(End::Killed, 143, "x")), (vec![], vec![]));
+    assert_eq!(job.verdict(), Some((End::Done, 0, None)));
+    // One that was to begin again, which could not be written down.
+    let mut job = bearing(1, Bears { again: true, ..Bears::default() });
+    assert_eq!(job.rank_lost(0, "n0 died"), [Action::Signal(TERM), Action::Grace, Action::Finish]);
+    assert!(job.cleared().is_some());
+    let lost = job.verdict().unwrap();
+    assert_eq!((lost.0, lost.1), (End::Lost, 125));
+    assert_eq!((job.kill("it was killed"), job.end(End::Killed, 143, "x")), (vec![], vec![]));
+    assert_eq!(job.verdict(), Some(lost));
+}
