@@ -45,6 +45,13 @@ impl Reservation {
         busy: &Busy,
         others: &BTreeSet<u32>,
     ) -> Option<Reservation> {
+        // Whatever the moment, it has none but these. Mostly they are too few: who is the first has
+        // all nodes, and a thousand wait behind it.
+        let reach = cluster.reach(ask);
+        let own = reach.iter().filter(|node| !others.contains(node)).count();
+        if own < ask.least.unwrap_or(ask.nodes) {
+            return None;
+        }
         let opens = opening(ask, cluster)?;
         let ends = busy.values().flatten().map(|end| (*end).max(opens));
         let mut moments: BTreeSet<Moment> = ends.chain([opens]).collect();
@@ -132,7 +139,12 @@ impl Scheduler for Easy {
         // Nodes that the first ones could have: when theirs come free may change.
         let mut wanted: BTreeSet<u32> = BTreeSet::new();
         let mut starts = Vec::new();
+        let mut refused: Option<&Ask> = None;
         for ask in &cluster.pending {
+            // Those of one that has a reservation are not for another, and who has none has none.
+            if refused.is_some_and(|one| one.is_like(ask)) {
+                continue;
+            }
             let mut free = cluster.candidates(ask, now);
             let need = ask.need(free.len());
             free.retain(|node| !busy.contains_key(node));
@@ -140,8 +152,10 @@ impl Scheduler for Easy {
             if let Some(nodes) = pass(&mut firsts, need, end, &free) {
                 busy.extend(nodes.iter().map(|node| (*node, end)));
                 starts.push(Start { job: ask.job, nodes });
+                refused = None;
                 continue;
             }
+            refused = Some(ask);
             if let Some(first) = Reservation::of(ask, cluster, &busy, &wanted) {
                 firsts.push(first);
                 wanted.extend(cluster.reach(ask));

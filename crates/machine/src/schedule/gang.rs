@@ -13,7 +13,7 @@
 //! waits for a block though enough nodes are free would have all behind him wait, too, perhaps for
 //! ever.
 
-use super::{Cluster, Scheduler, Start};
+use super::{Ask, Cluster, Scheduler, Start};
 use crate::slots::Slots;
 use muster_base::limits::SLOTS_MAX;
 use serde::{Deserialize, Serialize};
@@ -135,7 +135,12 @@ impl Scheduler for Gang {
         let mut starts = Vec::new();
         // Nodes that jobs ahead wait for.
         let mut wanted: BTreeSet<u32> = BTreeSet::new();
+        let mut refused: Option<&Ask> = None;
         for ask in &cluster.pending {
+            if refused.is_some_and(|one| one.is_like(ask)) {
+                continue;
+            }
+            refused = Some(ask);
             let candidates = cluster.candidates(ask, cluster.now);
             let need = ask.need(candidates.len());
             if candidates.len() < need {
@@ -151,6 +156,7 @@ impl Scheduler for Gang {
             let slot = slot.min(self.rows.len() - 1);
             self.rows[slot].insert(ask.job, nodes.iter().copied().collect());
             starts.push(Start { job: ask.job, nodes });
+            refused = None;
         }
         starts
     }

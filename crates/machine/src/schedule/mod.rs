@@ -65,6 +65,14 @@ impl Ask {
     fn need(&self, can: usize) -> usize {
         self.least.map_or(self.nodes, |least| self.nodes.min(can).max(least))
     }
+
+    /// Whether a scheduler has the same to say of both, if nothing has started between them: so the
+    /// jobs of an array, which mostly wait one behind the other, cost no more than one of them.
+    fn is_like(&self, other: &Ask) -> bool {
+        let size = |ask: &Ask| (ask.nodes, ask.least, ask.time);
+        let is_there = self.among == other.among && self.except == other.except;
+        size(self) == size(other) && is_there && self.partition == other.partition
+    }
 }
 
 /// A job that is to start, and where.
@@ -129,6 +137,9 @@ pub struct Cluster {
     /// In the order in which they are to start.
     pending: Vec<Ask>,
     partitions: BTreeMap<String, Partition>,
+    /// How often it was asked on which nodes a job could run.
+    #[cfg(test)]
+    looks: std::cell::Cell<usize>,
 }
 
 impl Cluster {
@@ -137,20 +148,27 @@ impl Cluster {
         ask.partition.as_deref().filter(|name| !self.partitions.contains_key(*name))
     }
 
-    /// Whether a job may have a node by its partition and by what it names and excludes.
-    fn is_asked(&self, ask: &Ask, node: u32) -> bool {
+    /// Whether a job may have a node by its partition and by what it excludes.
+    fn is_open(&self, ask: &Ask, node: u32) -> bool {
         let part = ask.partition.as_ref().map(|name| self.partitions.get(name));
         let is_in = part.is_none_or(|part| part.is_some_and(|part| part.has(node)));
+        is_in && !ask.except.contains(&node)
+    }
+
+    /// The same, and by what it names.
+    fn is_asked(&self, ask: &Ask, node: u32) -> bool {
         let is_meant = ask.among.as_ref().is_none_or(|nodes| nodes.contains(&node));
-        is_in && is_meant && !ask.except.contains(&node)
+        is_meant && self.is_open(ask, node)
     }
 
     /// The nodes on which a job could run if no other job were there and nothing reserved, in the
     /// order in which it takes them. A job whose partition was deleted has none: what it asked for
     /// was not the whole cluster.
     fn reach(&self, ask: &Ask) -> Vec<u32> {
+        #[cfg(test)]
+        self.looks.set(self.looks.get() + 1);
         let usable = |node: &u32| self.nodes.get(node).is_some_and(|c| c.up && !c.drained);
-        let fits = |node: &u32| usable(node) && self.is_asked(ask, *node);
+        let fits = |node: &u32| usable(node) && self.is_open(ask, *node);
         match &ask.among {
             Some(nodes) => nodes.iter().copied().filter(fits).collect(),
             None => self.nodes.keys().copied().filter(fits).collect(),

@@ -1,5 +1,7 @@
 //! Schedulers under jobs that come, run and end as chance wills, in a clock of their own.
 
+mod crowds;
+
 use super::easy::Reservation;
 use super::*;
 use proptest::prelude::*;

@@ -1,0 +1,31 @@
+//! What it costs to choose where many wait.
+
+use super::*;
+
+/// How often the cluster is looked at for who waits, where so many wait for nodes that are taken.
+fn looks(config: &str, nodes: u32, waiting: u32, time: impl Fn(u32) -> u64) -> usize {
+    let mut schedule = Schedule::default();
+    (0..nodes).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::parse(config).unwrap());
+    let ask =
+        |job, time| Ask { job, nodes: 1, time: Some(Duration::from_secs(time)), ..Ask::default() };
+    (0..nodes).for_each(|job| schedule.submit(ask(job, 1000 + u64::from(job))));
+    assert_eq!(schedule.step(Duration::ZERO).len(), nodes as usize);
+    (0..waiting).for_each(|job| schedule.submit(ask(nodes + job, time(job))));
+    schedule.cluster.looks.set(0);
+    assert_eq!(schedule.step(Duration::ZERO), []);
+    schedule.cluster.looks.get()
+}
+
+/// Each of a thousand jobs looked at all moments at which one of 256 ends: four seconds, at each
+/// event, in which nobody was answered.
+#[test]
+fn who_waits_behind_the_first_costs_no_look_at_each_end_of_those_that_run() {
+    let (nodes, waiting) = (64, 500);
+    for config in ["fcfs", "easy", "gang slots=1"] {
+        let all = looks(config, nodes, waiting, u64::from);
+        assert!(all <= 2 * (nodes + waiting) as usize, "{config}: {all}");
+        let alike = looks(config, nodes, waiting, |_| 5);
+        assert!(alike <= 2 * nodes as usize, "{config}: {alike} for an array");
+    }
+}
