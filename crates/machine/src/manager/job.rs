@@ -589,8 +589,9 @@ impl Job {
         let before = state.progress.cause();
         let actions = state.progress.end(end, exit, why);
         let cause = state.progress.cause();
-        if actions.is_empty() && cause != before {
-            // It was ending already, in order to begin again.
+        if cause != before && !actions.contains(&Action::Grace) {
+            // Else a manager after this one, which finds it being started, or about to begin again,
+            // would begin it again.
             self.note_cause(cause);
         }
         self.act(state, actions);
@@ -605,7 +606,7 @@ impl Job {
         }
         let actions = state.progress.kill("it was killed");
         let cause = state.progress.cause();
-        if actions == [Action::EndAll] {
+        if !actions.is_empty() {
             self.note_cause(cause);
         }
         self.act(state, actions);

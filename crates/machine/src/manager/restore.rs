@@ -469,6 +469,8 @@ impl Job {
 mod tests {
     use super::*;
     use crate::manager::journal::Journal;
+    use crate::manager::place::Place;
+    use crate::manager::tests::manager;
     use crate::scratch::Scratch;
     use std::sync::Weak;
 
@@ -530,6 +532,30 @@ mod tests {
             let next = Read::of(records);
             assert_eq!(next.last, last);
             assert!(next.told.contains_key(&7) && !next.told.contains_key(&8));
+        }
+    }
+
+    /// A manager that died while the nodes of a job with --requeue were told to forget it had the
+    /// next one begin it again, though whoever had ended it had been answered.
+    #[test]
+    fn the_next_manager_knows_of_a_job_that_was_ended_while_it_was_being_started() {
+        type Deed = fn(&Arc<Job>);
+        let kill: Deed = |job| job.kill();
+        let signal: Deed = |job| job.signal(libc::SIGTERM).unwrap();
+        for (ends, exit) in [(kill, 137), (signal, 143)] {
+            let scratch = Scratch::new("killed-early");
+            let manager = manager(&scratch);
+            let job = manager.new_job(None).unwrap();
+            let place = Place { node: "n0".to_owned(), local: 0 };
+            let bears = Bears { again: true, ..Bears::default() };
+            job.state().progress.placed(vec![place], vec![1], bears);
+            ends(&job);
+            let (_, records) = Journal::open(&scratch.join("default/journal")).unwrap();
+            let told = &Read::of(records).told[&job.id];
+            let is_told =
+                |one: &Ended| matches!(one, Ended::Job(End::Killed, its, _) if *its == exit);
+            assert!(told.ends.iter().any(is_told), "{exit}");
+            manager.memory.close();
         }
     }
 
