@@ -347,6 +347,8 @@ impl Manager {
     /// Something has changed.
     pub(super) fn reschedule(self: &Arc<Manager>, change: impl FnOnce(&mut Schedule)) {
         let mut queue = self.queue.state();
+        let now = queue.now();
+        queue.schedule.set_now(now);
         change(&mut queue.schedule);
         let jobs = self.step(&mut queue);
         drop(queue);

@@ -12,7 +12,8 @@
 //! a first one has a reservation, too, of nodes that this could not have, if these are enough: else
 //! a job that waits for one certain node would leave all others to whoever passes. One that only
 //! reserved times keep from starting is among the first if these are over within a day: else who
-//! comes behind it would take its nodes just before they are.
+//! comes behind it would take its nodes just before they are. A node that has gone a moment ago is
+//! kept as if it were there.
 
 use super::{Ask, Cluster, Moment, Scheduler, Start};
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,8 +48,8 @@ impl Reservation {
     ) -> Option<Reservation> {
         // Whatever the moment, it has none but these. Mostly they are too few: who is the first has
         // all nodes, and a thousand wait behind it.
-        let reach = cluster.reach(ask);
-        let own = reach.iter().filter(|node| !others.contains(node)).count();
+        let soon = cluster.soon(ask);
+        let own = soon.iter().filter(|node| !others.contains(node)).count();
         if own < ask.least.unwrap_or(ask.nodes) {
             return None;
         }
@@ -67,7 +68,7 @@ impl Reservation {
             None => true,
         };
         for at in moments {
-            let candidates = cluster.candidates(ask, at);
+            let candidates = cluster.candidates_soon(ask, at);
             let need = ask.need(candidates.len());
             let own = candidates.into_iter().filter(|node| !others.contains(node));
             let free = own.filter(|node| free_by(node, at));
@@ -77,7 +78,7 @@ impl Reservation {
             }
         }
         // Who knows which of them come free first? None can be spared for a job without a time.
-        let candidates = cluster.candidates(ask, opens);
+        let candidates = cluster.candidates_soon(ask, opens);
         let need = ask.need(candidates.len());
         let own = candidates.into_iter().filter(|node| !others.contains(node));
         let nodes: BTreeSet<u32> = own.collect();
@@ -96,7 +97,7 @@ fn opening(ask: &Ask, cluster: &Cluster) -> Option<Moment> {
     let ends = cluster.reserved_ends(now).filter(|end| *end <= now + AHEAD);
     let moments: BTreeSet<Moment> = ends.chain([now]).collect();
     moments.into_iter().find(|at| {
-        let can = cluster.candidates(ask, *at).len();
+        let can = cluster.candidates_soon(ask, *at).len();
         can >= ask.need(can)
     })
 }
@@ -158,7 +159,7 @@ impl Scheduler for Easy {
             refused = Some(ask);
             if let Some(first) = Reservation::of(ask, cluster, &busy, &wanted) {
                 firsts.push(first);
-                wanted.extend(cluster.reach(ask));
+                wanted.extend(cluster.soon(ask));
             }
         }
         starts

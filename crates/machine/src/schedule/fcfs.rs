@@ -19,9 +19,6 @@ impl Scheduler for Fcfs {
             refused = Some(ask);
             let candidates = cluster.candidates(ask, cluster.now);
             let need = ask.need(candidates.len());
-            if candidates.len() < need {
-                continue;
-            }
             let free = candidates.iter().copied().filter(|node| !taken.contains(node));
             let nodes: Vec<u32> = free.take(need).collect();
             if nodes.len() == need {
@@ -29,7 +26,7 @@ impl Scheduler for Fcfs {
                 starts.push(Start { job: ask.job, nodes });
                 refused = None;
             } else {
-                taken.extend(candidates);
+                taken.extend(cluster.kept_for(ask));
             }
         }
         starts

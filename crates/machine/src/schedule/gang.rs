@@ -143,11 +143,8 @@ impl Scheduler for Gang {
             refused = Some(ask);
             let candidates = cluster.candidates(ask, cluster.now);
             let need = ask.need(candidates.len());
-            if candidates.len() < need {
-                continue;
-            }
             let Some((slot, nodes)) = self.place(&candidates, &wanted, need) else {
-                wanted.extend(candidates);
+                wanted.extend(cluster.kept_for(ask));
                 continue;
             };
             if slot >= self.rows.len() {

@@ -7,8 +7,9 @@
 //!
 //! All schedulers share the order of the queue (priority, then time of submission) and this rule:
 //! a job that cannot start even on an empty cluster, since its nodes are down, slow, drained or
-//! reserved for others just now, holds up nobody. Only `easy`, which knows how long jobs are, keeps
-//! nodes for one whose reserved time is over soon.
+//! reserved for others just now, holds up nobody, unless that is soon over: a node that has just
+//! gone mostly comes back, and `easy`, which knows how long jobs are, keeps nodes for one whose
+//! reserved time ends within a day.
 
 pub mod config;
 mod easy;
@@ -31,6 +32,10 @@ use steps::Steps;
 
 /// Jobs that are named to one that waits behind them.
 const NAMED: usize = 4;
+
+/// How long a node that has gone is one that comes back, as far as those who wait for it are
+/// concerned: its daemon is started again, or it has only stood still.
+const BLIP: Duration = Duration::from_secs(60);
 
 /// A moment, as time since 1970.
 pub type Moment = Duration;
@@ -110,6 +115,15 @@ pub trait Scheduler: Send {
 struct Condition {
     up: bool,
     drained: bool,
+    /// Since when it is not up, if it ever was.
+    gone: Option<Moment>,
+}
+
+impl Condition {
+    /// Until when it is to come back, if it is gone.
+    fn back(&self) -> Option<Moment> {
+        self.gone.map(|gone| gone + BLIP)
+    }
 }
 
 /// A job that runs.
@@ -161,26 +175,50 @@ impl Cluster {
         is_meant && self.is_open(ask, node)
     }
 
-    /// The nodes on which a job could run if no other job were there and nothing reserved, in the
-    /// order in which it takes them. A job whose partition was deleted has none: what it asked for
-    /// was not the whole cluster.
-    fn reach(&self, ask: &Ask) -> Vec<u32> {
+    /// The nodes that a job may have and that are fit for it, in the order in which it takes them.
+    /// A job whose partition was deleted has none: what it asked for was not the whole cluster.
+    fn open(&self, ask: &Ask, is_fit: impl Fn(&Condition) -> bool) -> Vec<u32> {
         #[cfg(test)]
         self.looks.set(self.looks.get() + 1);
-        let usable = |node: &u32| self.nodes.get(node).is_some_and(|c| c.up && !c.drained);
-        let fits = |node: &u32| usable(node) && self.is_open(ask, *node);
+        let is_there = |node: &u32| self.nodes.get(node).is_some_and(|c| !c.drained && is_fit(c));
+        let fits = |node: &u32| is_there(node) && self.is_open(ask, *node);
         match &ask.among {
             Some(nodes) => nodes.iter().copied().filter(fits).collect(),
             None => self.nodes.keys().copied().filter(fits).collect(),
         }
     }
 
+    /// The nodes on which a job could run if no other job were there and nothing reserved.
+    fn reach(&self, ask: &Ask) -> Vec<u32> {
+        self.open(ask, |node| node.up)
+    }
+
+    /// The same, and those that have gone a moment ago.
+    fn soon(&self, ask: &Ask) -> Vec<u32> {
+        self.open(ask, |node| node.up || node.back().is_some_and(|back| back > self.now))
+    }
+
     /// Those within [`reach`](Cluster::reach) that are not reserved for others while it would run
     /// from `at` on.
     fn candidates(&self, ask: &Ask, at: Moment) -> Vec<u32> {
-        let mut nodes = self.reach(ask);
+        self.unreserved(ask, self.reach(ask), at)
+    }
+
+    /// The same, and those that have gone a moment ago.
+    fn candidates_soon(&self, ask: &Ask, at: Moment) -> Vec<u32> {
+        self.unreserved(ask, self.soon(ask), at)
+    }
+
+    fn unreserved(&self, ask: &Ask, mut nodes: Vec<u32>, at: Moment) -> Vec<u32> {
         nodes.retain(|node| self.reserved_for_others(ask, *node, at).is_none());
         nodes
+    }
+
+    /// The nodes that nobody may have who comes behind a job that waits: all that it could have, if
+    /// these were enough on an empty cluster.
+    fn kept_for(&self, ask: &Ask) -> Vec<u32> {
+        let nodes = self.candidates_soon(ask, self.now);
+        if nodes.len() < ask.need(nodes.len()) { Vec::new() } else { nodes }
     }
 
     /// For which partition a node is reserved and when, if it is while a job of none of it would
@@ -279,6 +317,9 @@ impl Schedule {
         for job in self.cluster.running.values_mut().chain(self.steps.running_mut()) {
             job.since = (job.since + to).saturating_sub(from);
         }
+        for gone in self.cluster.nodes.values_mut().filter_map(|node| node.gone.as_mut()) {
+            *gone = (*gone + to).saturating_sub(from);
+        }
     }
 
     /// The time of a job that has its nodes counts from then: it has begun only now, say.
@@ -295,9 +336,17 @@ impl Schedule {
         self.steps.ended(job, &mut self.cluster);
     }
 
+    /// What time it is: what is told next has happened now.
+    pub fn set_now(&mut self, now: Moment) {
+        self.cluster.now = now;
+    }
+
     /// A node is there or not.
     pub fn set_up(&mut self, node: u32, up: bool) {
-        self.cluster.nodes.entry(node).or_default().up = up;
+        let now = self.cluster.now;
+        let condition = self.cluster.nodes.entry(node).or_default();
+        condition.gone = if condition.up { Some(now) } else { condition.gone }.filter(|_| !up);
+        condition.up = up;
     }
 
     /// A node gets no jobs, or gets jobs again.
@@ -326,8 +375,8 @@ impl Schedule {
 
     /// The jobs that start now, from here on counted as running.
     pub fn step(&mut self, now: Moment) -> Vec<Start> {
+        self.set_now(now);
         let cluster = &mut self.cluster;
-        cluster.now = now;
         if self.is_held {
             // Who takes turns has to be told of those that run all the same.
             let pending = std::mem::take(&mut cluster.pending);
@@ -363,8 +412,11 @@ impl Schedule {
 
     /// The next moment at which a job that waits may start though nothing happens.
     pub fn next(&self) -> Option<Moment> {
-        let parts = self.cluster.partitions.values().filter(|_| !self.cluster.pending.is_empty());
-        parts.filter_map(|part| part.edge(self.cluster.now)).min()
+        let Cluster { now, nodes, partitions, pending, .. } = &self.cluster;
+        let edges = partitions.values().filter_map(|part| part.edge(*now));
+        // Nobody waits for nodes any longer that have not come back by then.
+        let gone = nodes.values().filter_map(Condition::back).filter(|back| back > now);
+        edges.chain(gone).min().filter(|_| !pending.is_empty())
     }
 
     /// The job on whose nodes one runs, if it is a step.

@@ -1,5 +1,6 @@
 //! Schedulers under jobs that come, run and end as chance wills, in a clock of their own.
 
+mod blips;
 mod crowds;
 
 use super::easy::Reservation;
