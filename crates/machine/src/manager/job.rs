@@ -4,6 +4,7 @@
 //! by all its attempts; everything else belongs to one, and goes with it ([`super::again`]).
 
 mod loss;
+mod quiet;
 
 use super::Manager;
 use super::hold::Hold;
@@ -28,6 +29,7 @@ use muster_base::ending::signal_name;
 use muster_fabric::primitive::Nodes;
 use muster_fabric::protocol::NodeId;
 use muster_ninep::error::{Errno, Result, fail};
+use quiet::Quiet;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,7 +39,7 @@ use std::time::Duration;
 /// How long the client of a job may be away after the manager was started again.
 pub(super) const OWNER: Duration = Duration::from_secs(10);
 
-/// How long output may take to end once all processes of a rank are killed.
+/// How long ranks may take to end, and their output, once all that is left of the job is killed.
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// How long wiping what is left of a job may take, unless it is to begin again.
@@ -405,11 +407,7 @@ impl Job {
             // Its node has done so.
             None => return,
         }
-        self.later(DRAIN, move |job| {
-            let mut state = job.state();
-            let actions = state.progress.rank_closed(rank);
-            job.act(state, actions);
-        });
+        self.await_output(rank, Quiet::default());
     }
 
     /// Does something after a while, if the job is still known then.
