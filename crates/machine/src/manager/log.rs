@@ -5,7 +5,8 @@
 //! stored once; neighbouring records are one piece of an index, whose heads are looked through when
 //! it is read. After a restart the index is made anew from the file, and its end says where to go
 //! on reading at the node; a record cut off by a crash is dropped. When the job is done a large
-//! index goes, and is made anew if somebody reads a stream.
+//! index goes, and is made anew if somebody reads a stream: beside everybody else, if the log is
+//! long ([`resting`]).
 //!
 //! What somebody has taken need not be kept for ever ([`taken`]).
 //!
@@ -13,8 +14,10 @@
 //! on, and end with the last attempt; what is still to come of an earlier one is dropped.
 
 mod index;
+mod resting;
 mod taken;
 
+use crate::files::lane::Lane;
 use crate::files::latch::Waiting;
 use crate::output::{AGAIN, HEADER, Head, Output, PIECE_MAX};
 use index::{Index, TAKEN, Whose};
@@ -82,6 +85,8 @@ pub struct JobLog {
     dropped: Arc<OnceLock<String>>,
     /// For which attempt this one writes.
     attempt: usize,
+    /// Where a long log is looked through.
+    lane: Lane,
 }
 
 impl JobLog {
@@ -107,7 +112,8 @@ impl JobLog {
 
     fn of(state: State, attempt: usize) -> JobLog {
         let (gone, dropped) = (state.gone.clone(), state.dropped.clone());
-        JobLog { gone, dropped, state: Arc::new(Mutex::new(state)), attempt }
+        let (state, lane) = (Arc::new(Mutex::new(state)), Lane::default());
+        JobLog { gone, dropped, state, attempt, lane }
     }
 
     /// Lets no stream end before [`end_all`](JobLog::end_all).
@@ -281,16 +287,8 @@ impl JobLog {
     pub fn file(&self, rank: Option<usize>, output: Output) -> File {
         let (log, size) = (self.clone(), self.clone());
         let whose = Whose(rank, output);
-        let sized = move || {
-            let mut state = size.locked();
-            // What cannot be read is told to who reads it.
-            state.awaken().map_or(0, |()| {
-                let index = state.stream(whose);
-                index.end - index.first(&state.file, whose)
-            })
-        };
-        let reader = move || Reader { log: log.clone(), whose, ahead: OnceLock::new() };
-        File::new(0o444, move |_| Ok(reader())).sized(sized)
+        let reader = move || Reader { log: log.clone(), whose, ahead: Arc::default() };
+        File::new(0o444, move |_| Ok(reader())).sized(move || size.size(whose))
     }
 
     /// The row of records, as a file.
@@ -315,6 +313,10 @@ impl State {
     /// Of a job that is done, as far as that goes without reading the file.
     fn new(path: &Path, count: usize) -> Result<State> {
         let file = fs::File::options().read(true).append(true).create(true).open(path)?;
+        State::of(path, file, count)
+    }
+
+    fn of(path: &Path, file: fs::File, count: usize) -> Result<State> {
         Ok(State {
             path: path.to_owned(),
             length: file.metadata()?.len(),
@@ -423,24 +425,6 @@ impl State {
         }
     }
 
-    /// Finds out what is in the file of a job that is done, if that is not known.
-    fn awaken(&mut self) -> Result<()> {
-        self.is_kept()?;
-        if !self.is_resting {
-            return Ok(());
-        }
-        self.begin();
-        let found = self.recover();
-        if found.is_err() {
-            self.rest();
-            return found;
-        }
-        for (rank, output) in (0..self.count).flat_map(|rank| Output::BOTH.map(|one| (rank, one))) {
-            self.end(rank, output);
-        }
-        Ok(())
-    }
-
     /// Appends a record; where its bytes are.
     fn write(&mut self, rank: usize, output: Output, bytes: &[u8]) -> Result<u64> {
         let head = Head { rank, output, length: bytes.len() };
@@ -516,8 +500,10 @@ impl State {
             }
             at = start + length as u64;
         }
-        self.file.set_len(at)?;
-        self.length = at;
+        if at < self.length {
+            self.file.set_len(at)?;
+            self.length = at;
+        }
         Ok(())
     }
 
@@ -601,23 +587,39 @@ impl State {
     }
 }
 
+#[derive(Clone)]
 struct Reader {
     log: JobLog,
     whose: Whose,
     /// How far the stream's offsets are ahead of this file's, as in [`crate::files::stream`]; the
     /// first read decides.
-    ahead: OnceLock<u64>,
+    ahead: Arc<OnceLock<u64>>,
+}
+
+impl Reader {
+    /// Where in the stream `offset` of this file is, and what is there, if that is not still to
+    /// come.
+    fn look(&self, state: &State, offset: u64, count: usize) -> (u64, Option<Result<Vec<u8>>>) {
+        let (file, index) = (&state.file, state.stream(self.whose));
+        let first = || if offset == 0 { index.first(file, self.whose) } else { 0 };
+        let offset = self.ahead.get_or_init(first).saturating_add(offset);
+        let is_there = offset < index.end || index.ended || count == 0;
+        (offset, is_there.then(|| index.read(file, self.whose, offset, count)))
+    }
 }
 
 impl Handle for Reader {
     fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
         let mut state = self.log.locked();
+        state.is_kept()?;
+        if state.is_long_at_rest() {
+            drop(state);
+            return call.park(|ticket| self.awaken(ticket, offset, count));
+        }
         state.awaken()?;
-        let (file, index) = (&state.file, state.stream(self.whose));
-        let first = || if offset == 0 { index.first(file, self.whose) } else { 0 };
-        let offset = self.ahead.get_or_init(first).saturating_add(offset);
-        if offset < index.end || index.ended || count == 0 {
-            return Ok(index.read(file, self.whose, offset, count)?.into());
+        let (offset, bytes) = self.look(&state, offset, count);
+        if let Some(bytes) = bytes {
+            return Ok(bytes?.into());
         }
         let Whose(rank, output) = self.whose;
         let index = match rank {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::scratch::Scratch;
 use index::SPAN_MAX;
 use proptest::prelude::*;
 
@@ -215,6 +216,30 @@ fn what_a_job_that_is_done_has_written_is_looked_for_when_somebody_asks() {
     assert_eq!(state(&log), (length, [0; 2], 2));
     assert!(log.locked().merged[0].ended);
     fs::remove_file(&path).unwrap();
+}
+
+/// Who listed the jobs of a mount had all that they had printed read, while nobody was answered.
+#[test]
+fn a_long_log_of_a_job_that_is_done_is_looked_through_for_who_reads_it_and_not_for_its_size() {
+    let scratch = Scratch::new("log-long");
+    let path = scratch.join("log");
+    let log = JobLog::open(&path, 1).unwrap();
+    let whose = Whose(None, Output::Stdout);
+    let line = vec![b'x'; PIECE_MAX - 1];
+    for (lines, size) in [(1, PIECE_MAX as u64), (80, 0)] {
+        (0..lines).for_each(|_| append_all(&log, &[&line[..], b"\n"].concat()));
+        let log = JobLog::resting(&path, 1).unwrap();
+        assert_eq!(log.size(whose), size);
+        assert_eq!(log.locked().is_resting, size == 0);
+    }
+    let whole = log.size(whose);
+    assert_eq!(whole, 81 * PIECE_MAX as u64);
+    let at_rest = JobLog::resting(&path, 1).unwrap();
+    at_rest.awaken().unwrap();
+    assert_eq!((at_rest.size(whose), at_rest.end_of(0, Output::Stdout)), (whole, whole));
+    assert!(at_rest.locked().merged[0].ended && at_rest.locked().open == [0; 2]);
+    at_rest.drop_all("somebody asked for that");
+    assert!(at_rest.awaken().is_err());
 }
 
 /// A reader of 256 KiB at a time killed the manager: its read ended inside a piece, and the
