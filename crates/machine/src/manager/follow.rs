@@ -144,35 +144,48 @@ fn one_less(job: &Arc<Job>, rank: usize) {
     close(job, rank, hold, session);
 }
 
-/// Asks what the rank has used, wipes its session, and calls it closed.
+/// Asks what the rank has used, wipes its session, and calls it closed. A node that is only slow to
+/// take requests is asked again.
 fn close(job: &Arc<Job>, rank: usize, hold: Hold, session: u32) {
     let (job, link) = (job.clone(), hold.link.clone());
-    let closed = move |usage: Option<Usage>| {
-        let ctl = hold.ctl.clone();
-        if let Some(manager) = job.manager.upgrade() {
-            // The next manager cannot ask any more. A full disk costs what is known of its use.
-            let _ = manager.record(&[Record::Closed { job: job.attempt, rank, usage }]);
-        }
-        // Told only when it is done: who restarts the manager must find no session of a job that
-        // the journal calls done. If the node is gone, so is the session.
-        ctl.write_then(0, b"wipe\n", move |_| {
-            let mut state = job.state();
-            state.progress.used(rank, usage);
-            if let Some(held) = state.holds.get_mut(rank) {
-                *held = None;
-            }
-            let actions = state.progress.rank_closed(rank);
-            job.act(state, actions);
-        });
-    };
     hold::open(&link, session, ("usage", READ), move |opened| match opened {
-        Err(_) => closed(None),
+        Err(error) => not_told(&job, rank, hold, session, error.errno),
         Ok(fid) => {
             fid.clone().read_then(0, USAGE_MAX, move |answer| {
                 drop(fid);
-                let text = answer.map(String::from_utf8_lossy);
-                closed(text.ok().and_then(|text| Usage::parse(&text)));
+                match answer.map(|text| Usage::parse(&String::from_utf8_lossy(text))) {
+                    Err(error) => not_told(&job, rank, hold, session, error.errno),
+                    Ok(usage) => closed(&job, rank, &hold, usage),
+                }
             });
         }
+    });
+}
+
+/// What a rank has used could not be had.
+fn not_told(job: &Arc<Job>, rank: usize, hold: Hold, session: u32, errno: Errno) {
+    if errno == Errno::AGAIN {
+        job.later(PAUSE, move |job| close(job, rank, hold, session));
+    } else {
+        closed(job, rank, &hold, None);
+    }
+}
+
+fn closed(job: &Arc<Job>, rank: usize, hold: &Hold, usage: Option<Usage>) {
+    if let Some(manager) = job.manager.upgrade() {
+        // The next manager cannot ask any more. A full disk costs what is known of its use.
+        let _ = manager.record(&[Record::Closed { job: job.attempt, rank, usage }]);
+    }
+    let own = job.clone();
+    // Told only when it is done: who restarts the manager must find no session of a job that the
+    // journal calls done. If the node is gone, so is the session.
+    hold.command_then(job, "wipe\n", move || {
+        let mut state = own.state();
+        state.progress.used(rank, usage);
+        if let Some(held) = state.holds.get_mut(rank) {
+            *held = None;
+        }
+        let actions = state.progress.rank_closed(rank);
+        own.act(state, actions);
     });
 }

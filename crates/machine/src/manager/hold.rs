@@ -27,13 +27,30 @@ impl Hold {
     /// Sends a command to the rank's session. If it does not arrive the session is gone, and
     /// whoever follows it is told so.
     pub(super) fn command(&self, job: &Arc<Job>, line: &str) {
-        let (own, job, again) = (self.clone(), job.clone(), line.to_owned());
-        self.ctl.write_then(0, line.as_bytes(), move |answer| {
-            if answer.is_err_and(|error| error.errno == Errno::AGAIN) {
-                job.later(PAUSE, move |job| own.command(job, &again));
-            }
-        });
+        self.command_then(job, line, || ());
     }
+
+    /// The same, and does something when the session has it, or is gone.
+    pub(super) fn command_then(
+        &self,
+        job: &Arc<Job>,
+        line: &str,
+        then: impl FnOnce() + Send + 'static,
+    ) {
+        tell(&self.ctl, job, line, then);
+    }
+}
+
+/// Writes a command to a session's `ctl`, and does something when it was taken, or never will be. A
+/// node that takes no more requests for a moment is told later.
+pub(super) fn tell(ctl: &Fid, job: &Arc<Job>, line: &str, then: impl FnOnce() + Send + 'static) {
+    let (own, job, again) = (ctl.clone(), job.clone(), line.to_owned());
+    ctl.write_then(0, line.as_bytes(), move |answer| match answer {
+        Err(error) if error.errno == Errno::AGAIN => {
+            job.later(PAUSE, move |job| tell(&own, job, &again, then));
+        }
+        _ => then(),
+    });
 }
 
 /// Takes hold of a session, without waiting; `reads` says whether its input is wanted too.

@@ -27,7 +27,7 @@ pub(super) fn close(job: &Arc<Job>) {
     let (told, answers) = mpsc::channel();
     for hold in holds.iter().filter(|hold| hold.stdin.is_some()) {
         let told = told.clone();
-        hold.ctl.write_then(0, b"close stdin\n", move |_| {
+        hold.command_then(job, "close stdin\n", move || {
             // Nobody listens any more if it took too long.
             let _ = told.send(());
         });

@@ -472,7 +472,7 @@ impl Job {
         }
         for (_, hold) in holds {
             let (job, wiping) = (self.clone(), wiping.clone());
-            hold.ctl.write_then(0, b"wipe\n", move |_| wiping.wiped(&job));
+            hold.command_then(self, "wipe\n", move || wiping.wiped(&job));
         }
         self.later(WIPE, move |job| wiping.give_up(job));
     }

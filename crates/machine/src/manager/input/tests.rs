@@ -2,6 +2,9 @@
 
 use super::{Deed, Reader, hand_out};
 use crate::files::feed::{Feed, Next};
+use crate::manager::hold;
+use crate::manager::tests::manager;
+use crate::scratch::Scratch;
 use muster_ninep::call::Answer;
 use muster_ninep::client::{Client, Fid, Options};
 use muster_ninep::error::{Errno, Result, fail};
@@ -208,6 +211,25 @@ fn a_rank_whose_node_has_no_room_is_given_the_bytes_again() {
     }
     assert_eq!(job.got(0), b"one two ");
     assert_eq!(*got.lock().expect("no holder panics"), b"one two ");
+}
+
+/// It was taken for one that knows, and its rank waited for the end of its input for ever.
+#[test]
+fn a_node_that_has_no_room_for_it_now_is_told_later_to_close_an_input() {
+    let scratch = Scratch::new("input-close");
+    let manager = manager(&scratch);
+    let job = manager.new_job(None).expect("a job");
+    let (refuses, got) = (Arc::new(AtomicUsize::new(3)), Arc::<Mutex<Vec<u8>>>::default());
+    let all = got.clone();
+    let full = File::new(0o200, move |_| Ok(Full { refuses: refuses.clone(), got: all.clone() }));
+    let (_node, client) = serve(vec![full.entry()]);
+    let (tell, told) = mpsc::channel();
+    hold::tell(&open(&client, "0"), &job, "close stdin\n", move || {
+        let _ = tell.send(());
+    });
+    told.recv().expect("it was told");
+    assert_eq!(*got.lock().expect("no holder panics"), b"close stdin\n");
+    manager.memory.close();
 }
 
 /// What was taken back while it waits for room is not sent any more.
