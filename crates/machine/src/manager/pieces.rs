@@ -65,6 +65,45 @@ struct Busy {
     flying: Vec<Weak<Flight>>,
     /// Pieces that are about to be.
     starting: usize,
+    /// Who waits for each of the two, in the order in which they came.
+    queues: [VecDeque<u64>; 2],
+    came: u64,
+    /// When a variable was given back last, or a piece had arrived.
+    moved: Option<Instant>,
+}
+
+/// What those who send files wait for.
+#[derive(Clone, Copy)]
+enum Want {
+    /// A variable of their own.
+    Variable,
+    /// That one more piece can go.
+    Piece,
+}
+
+impl Busy {
+    /// Until when one waits who does since then: as long as others go on he does, too.
+    fn patience(&self, since: Instant) -> Instant {
+        self.moved.map_or(since, |moved| moved.max(since)) + PATIENCE
+    }
+
+    fn queue(&mut self, want: Want) -> &mut VecDeque<u64> {
+        &mut self.queues[want as usize]
+    }
+}
+
+/// A place in a queue, which is left when it goes.
+struct Turn<'a> {
+    shipments: &'a Shipments,
+    want: Want,
+    number: u64,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.shipments.lock().queue(self.want).retain(|one| *one != self.number);
+        self.shipments.changed.notify_all();
+    }
 }
 
 impl Shipments {
@@ -72,28 +111,45 @@ impl Shipments {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Takes something as soon as it is there, for a job that is still to be started.
+    /// Takes something as soon as it is there and its turn has come, for a job that is still to be
+    /// started.
     fn take<T>(
         &self,
         job: &Job,
-        what: &str,
+        want: Want,
         mut free: impl FnMut(&mut Busy) -> Option<T>,
     ) -> std::result::Result<T, Failed> {
-        let until = Instant::now() + PATIENCE;
+        let since = Instant::now();
         let mut busy = self.lock();
+        busy.came += 1;
+        let turn = Turn { shipments: self, want, number: busy.came };
+        busy.queue(want).push_back(turn.number);
         loop {
-            if let Some(taken) = free(&mut busy) {
+            let is_next = busy.queue(want).front() == Some(&turn.number);
+            let taken = if is_next { free(&mut busy) } else { None };
+            let is_late = Instant::now() > busy.patience(since);
+            if taken.is_none() && !is_late {
+                busy = self.changed.wait_timeout(busy, LOOK).expect("no holder panics").0;
+            }
+            // Whose turn is over takes the lock to say so.
+            drop(busy);
+            if let Some(taken) = taken {
                 return Ok(taken);
             }
-            if Instant::now() > until {
-                let text = format!("other jobs are sending files: no {what} for {PATIENCE:?}");
-                return Err((None, Error::new(Errno::AGAIN, format!("{text}  [E306]"))));
+            if is_late {
+                let text = "other jobs are sending files, and nothing of that has moved for";
+                let text = format!("{text} {PATIENCE:?}  [E306]");
+                return Err((None, Error::new(Errno::AGAIN, text)));
             }
-            busy = self.changed.wait_timeout(busy, LOOK).expect("no holder panics").0;
-            drop(busy);
             check(job)?;
             busy = self.lock();
         }
+    }
+
+    /// Something has become free.
+    fn moved(&self) {
+        self.lock().moved = Some(Instant::now());
+        self.changed.notify_all();
     }
 }
 
@@ -111,7 +167,7 @@ struct Booking {
 
 impl Booking {
     fn make(manager: Arc<Manager>, job: &Job) -> std::result::Result<Booking, Failed> {
-        let shipment = manager.shipments.take(job, "variable is free", |busy| {
+        let shipment = manager.shipments.take(job, Want::Variable, |busy| {
             let variable = (0..VARIABLES).find(|one| !busy.variables.contains(one))?;
             // Also above those of a manager before this one, whatever the clock says.
             busy.last = (u64::from(manager.memory.term()) << SHIPMENTS).max(busy.last + 1);
@@ -124,9 +180,13 @@ impl Booking {
     /// Waits until one more piece can go. A job whose client is slow does not hold others up: what
     /// has landed, whoever it belongs to, is seen here.
     fn room(&self, job: &Job) -> std::result::Result<(), Failed> {
-        self.manager.shipments.take(job, "piece can go", |busy| {
+        self.manager.shipments.take(job, Want::Piece, |busy| {
+            let before = busy.flying.len();
             busy.flying
                 .retain(|flight| flight.upgrade().is_some_and(|flight| !flight.has_landed()));
+            if busy.flying.len() < before {
+                busy.moved = Some(Instant::now());
+            }
             let is_free = busy.flying.len() + busy.starting < FLYING_MAX;
             busy.starting += usize::from(is_free);
             is_free.then_some(())
@@ -138,7 +198,7 @@ impl Drop for Booking {
     fn drop(&mut self) {
         let variable = self.shipment.variable;
         self.manager.shipments.lock().variables.retain(|one| *one != variable);
-        self.manager.shipments.changed.notify_all();
+        self.manager.shipments.moved();
     }
 }
 
@@ -522,7 +582,7 @@ impl Pieces {
         while self.flying.len() > most {
             let first = self.flying.pop_front().expect("there is one");
             first.land(Deadline::after(PATIENCE)).map_err(|error| (None, error))?;
-            self.booking.manager.shipments.changed.notify_all();
+            self.booking.manager.shipments.moved();
         }
         Ok(())
     }
@@ -660,29 +720,4 @@ fn not_sent(error: &FabricError) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_node_that_has_left_while_files_were_sent_is_known_to_be_lost() {
-        let (peer, evidence) = ("node 45".to_owned(), "its connection is closed".to_owned());
-        let error = not_sent(&FabricError::Dead { peer, evidence });
-        assert_eq!(error.errno, Errno::HOSTDOWN);
-        assert!(error.text.contains("n44 has left the cluster"), "{error}");
-        assert_eq!(not_sent(&FabricError::WouldBlock).errno, Errno::IO);
-    }
-
-    #[test]
-    fn a_chunk_is_for_the_nodes_of_all_files_that_it_is_in() {
-        let is_for = |files: &[Option<&str>]| {
-            let mut chunk = Chunk::new(Hash([1; 32]), 1, files[0]);
-            files[1..].iter().for_each(|arch| chunk.is_also_for(*arch));
-            ["arm", "x86_64", "s390x"].map(|arch| chunk.is_for(arch))
-        };
-        assert_eq!(is_for(&[None]), [true; 3]);
-        assert_eq!(is_for(&[Some("arm")]), [true, false, false]);
-        assert_eq!(is_for(&[Some("arm"), Some("arm"), Some("x86_64")]), [true, true, false]);
-        assert_eq!(is_for(&[Some("arm"), None, Some("arm")]), [true; 3]);
-        assert_eq!(is_for(&[None, Some("arm")]), [true; 3]);
-    }
-}
+mod tests;
