@@ -36,8 +36,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-/// How long the client of a job may be away after the manager was started again.
-pub(super) const OWNER: Duration = Duration::from_secs(10);
+/// How long the client of a job may be away after the manager was started again: of a thousand that
+/// come back at once the last may be late, and one that its user has stopped comes when it goes on.
+pub(super) const OWNER: Duration = Duration::from_secs(60);
 
 /// How long ranks may take to end, and their output, once all that is left of the job is killed.
 const DRAIN: Duration = Duration::from_secs(10);
