@@ -379,26 +379,31 @@ impl Job {
                 self.rank_lost(rank, "its node daemon was started again");
                 continue;
             }
-            if !self.state().claim(rank) {
-                continue;
-            }
-            let (job, over) = (self.clone(), link.clone());
-            hold::take(link, session, self.reads(rank), move |hold| match hold {
-                Ok(hold) => job.follow_again(rank, session, hold),
-                // Whoever watches the connection says why it is gone.
-                Err(_) if over.client.ended().is_some() => {}
-                // Its node takes no more requests for now, or may be about to make it: for that it
-                // has as long as nodes have to come back.
-                Err(error)
-                    if error.errno == Errno::AGAIN
-                        || error.errno == Errno::NOENT && job.may_come_back() =>
-                {
-                    job.state().unclaim(rank);
-                    job.later(RETRY, move |job| job.node_joined(&over));
-                }
-                Err(error) => job.rank_lost(rank, &error.to_string()),
-            });
+            self.find(link, rank, session);
         }
+    }
+
+    /// Looks for the session of a rank, unless somebody does; again, if it may be there soon.
+    fn find(self: &Arc<Job>, link: &Arc<Link>, rank: usize, session: u32) {
+        if !self.state().claim(rank) {
+            return;
+        }
+        let (job, over) = (self.clone(), link.clone());
+        hold::take(link, session, self.reads(rank), move |hold| match hold {
+            Ok(hold) => job.follow_again(rank, session, hold),
+            // Whoever watches the connection says why it is gone.
+            Err(_) if over.client.ended().is_some() => {}
+            // Its node takes no more requests for now, or may be about to make it: for that it has
+            // as long as nodes have to come back.
+            Err(error)
+                if error.errno == Errno::AGAIN
+                    || error.errno == Errno::NOENT && job.may_come_back() =>
+            {
+                job.state().unclaim(rank);
+                job.later(RETRY, move |job| job.find(&over, rank, session));
+            }
+            Err(error) => job.rank_lost(rank, &error.to_string()),
+        });
     }
 
     pub(super) fn reads(&self, rank: usize) -> bool {
