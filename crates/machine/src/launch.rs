@@ -27,6 +27,11 @@ pub fn session_of(job: u32, local: usize) -> u32 {
     LIGHT + (job % JOBS) * muster_base::limits::SESSIONS_MAX as u32 + local
 }
 
+/// Whether light ranks of two jobs, or attempts, would be in the same sessions.
+pub fn share_sessions(one: u32, other: u32) -> bool {
+    one % JOBS == other % JOBS
+}
+
 /// The exit status that an error's id names: `[E101, exit 127]`.
 pub fn exit_in(text: &str) -> u8 {
     let number = text.rsplit_once("exit ").and_then(|(_, rest)| rest.split(']').next());

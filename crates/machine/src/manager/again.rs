@@ -32,12 +32,12 @@ impl Job {
     pub(super) fn begins_again(self: &Arc<Job>) -> bool {
         let Some(manager) = self.manager.upgrade() else { return false };
         let mut jobs = manager.jobs();
+        let attempt = jobs.next();
         let mut state = self.state();
         let (Some(why), Some(spec)) = (state.progress.cleared(), state.spec.clone()) else {
             return false;
         };
         let why = why.split("  [").next().unwrap_or_default().to_owned();
-        let attempt = jobs.last + 1;
         // Where that cannot be written down, the job has failed, with the same words.
         let at = Some(super::now());
         let record = Record::Again { job: self.id, attempt, why: why.clone(), at };

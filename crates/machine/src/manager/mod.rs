@@ -46,6 +46,7 @@ mod waits;
 
 use crate::files::stream::Stream;
 use crate::image::store::Images;
+use crate::launch::share_sessions;
 use crate::memory::{Memory, name_of};
 use crate::roster::Roster;
 use clusters::Clusters;
@@ -103,6 +104,16 @@ struct Jobs {
     ended: Vec<u32>,
     /// Jobs that are in the journal only.
     forgotten: usize,
+}
+
+impl Jobs {
+    /// The next number of a job or an attempt: none whose sessions a job has that has run since a
+    /// quarter of a million others were made.
+    fn next(&self) -> u32 {
+        let has = |job: &Job, number| share_sessions(job.attempt, number) && !job.has_ended();
+        let is_taken = |number: &u32| self.table.values().any(|job| has(job, *number));
+        (self.last + 1..).find(|number| !is_taken(number)).expect("there are few jobs")
+    }
 }
 
 /// Seconds since 1970.
@@ -201,8 +212,8 @@ impl Manager {
     fn new_job(self: &Arc<Manager>, view: Option<Arc<str>>) -> Result<Arc<Job>> {
         self.make_room();
         let mut jobs = self.jobs();
-        jobs.last += 1;
-        let id = jobs.last;
+        let id = jobs.next();
+        jobs.last = id;
         let user = rustix::process::geteuid().as_raw();
         let record =
             Record::New { job: id, user, at: now(), view: view.as_deref().map(Into::into) };
@@ -292,6 +303,22 @@ mod tests {
         let roster = Roster::of(&directory).unwrap();
         let memory = Arc::new(Memory::lead(&directory, &roster).unwrap());
         Manager::start(directory.path(), &roster, &memory, || ()).unwrap()
+    }
+
+    /// It failed: its session was there already, a service's that had run for long.
+    #[test]
+    fn no_job_gets_a_number_whose_sessions_another_has_yet() {
+        let scratch = Scratch::new("numbers");
+        let manager = manager(&scratch);
+        let first = manager.new_job(None).unwrap();
+        let again = |rounds: u32| {
+            manager.jobs().last = rounds << 18;
+            manager.new_job(None).unwrap().id - (rounds << 18)
+        };
+        assert_eq!((first.id, again(1)), (1, 2));
+        first.kill();
+        assert_eq!(again(2), 1);
+        manager.memory.close();
     }
 
     #[test]
