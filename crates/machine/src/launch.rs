@@ -313,7 +313,7 @@ impl Said {
         match &self.what {
             What::Failed { why } => (100 + 2 * why.len(), 0),
             What::Lacks { chunks } => (100 + chunks.len(), 0),
-            What::Follow { .. } => (100, 0),
+            What::Unpacks | What::Follow { .. } => (100, 0),
             What::Ended { usage, stdout, stderr, .. } => (200 + usage.len(), stdout + stderr),
         }
     }
@@ -333,6 +333,9 @@ pub enum What {
         /// They, as ranges.
         chunks: String,
     },
+    /// Its node has all of the job's files, and is long to copy them for its ranks: it has come on
+    /// since it said so last.
+    Unpacks,
     /// Its program runs on, reads the job's input, or has said more than a report holds: its
     /// session's files tell.
     Follow {

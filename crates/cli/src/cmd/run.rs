@@ -158,6 +158,9 @@ pub struct Args {
     requeue: Option<u32>,
 
     /// Send a file or directory to every rank's working directory; may be repeated
+    ///
+    /// Each rank gets a copy, which it may write to. Programs and read-only files are there once
+    /// for all ranks of a node: for a long file that nobody writes to, chmod a-w FILE saves time.
     #[arg(long, value_name = "FILE", action = ArgAction::Append)]
     bcast: Vec<PathBuf>,
 

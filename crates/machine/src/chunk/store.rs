@@ -458,15 +458,26 @@ impl Chunks {
         }
     }
 
-    /// Puts a file that is whole into the sessions of a job.
+    /// Puts a file that is whole into the sessions of a job, if they may have it in common; false
+    /// if they need copies ([`Chunks::to_copy`]).
     ///
     /// # Errors
     /// When it is not whole, was written to meanwhile, or cannot be put there.
-    pub(crate) fn give(&self, name: &Name, to: &mut Unpacker, path: &str) -> Result<()> {
+    pub(crate) fn give(&self, name: &Name, to: &mut Unpacker, path: &str) -> Result<bool> {
+        Ok(self.whole(name, path)?.is_shared && to.link(path, &self.path(name))?)
+    }
+
+    /// A file that is whole, to be copied, which may take long, and its mode.
+    ///
+    /// # Errors
+    /// When it is not whole, was written to meanwhile, or cannot be read.
+    pub(crate) fn to_copy(&self, name: &Name, path: &str) -> Result<(File, u32)> {
+        Ok((File::open(self.path(name))?, self.whole(name, path)?.mode))
+    }
+
+    fn whole(&self, name: &Name, path: &str) -> Result<&Kept> {
         match self.files.get(name) {
-            Some(kept) if kept.file.is_none() && self.is_intact(name) => {
-                to.give(path, &self.path(name), kept.mode, kept.is_shared)
-            }
+            Some(kept) if kept.file.is_none() && self.is_intact(name) => Ok(kept),
             Some(kept) if kept.file.is_none() => {
                 let text =
                     format!("{path}: another job has written to the program that they share");
@@ -708,7 +719,8 @@ mod tests {
         fs::create_dir(&home).unwrap();
         let landing =
             Landing { directory: home.clone(), argv: Default::default(), env: Default::default() };
-        let mut session = Unpacker::new(vec![landing], "").unwrap();
+        let mut session = Unpacker::new(vec![landing.clone()], "").unwrap();
+        let mut copier = Unpacker::new(vec![landing], "").unwrap().take_places();
         let data = bytes(1, 5000);
         let program = [b"\x7fELF", &data[..]].concat();
         let script = [b"#!/bin/sh\n", &data[..]].concat();
@@ -724,7 +736,11 @@ mod tests {
         for (path, mode, whole, is_shared) in cases {
             let name = kept.keep(mode, &recipe(&[whole])).unwrap();
             kept.take(&Hash::of(whole), whole).unwrap();
-            kept.give(&name, &mut session, path).unwrap();
+            assert_eq!(kept.give(&name, &mut session, path).unwrap(), is_shared);
+            if !is_shared {
+                let (file, mode) = kept.to_copy(&name, path).unwrap();
+                copier.copy(path, (&file, mode), &mut |step| step()).unwrap();
+            }
             let (own, store) = (home.join(path), kept.path(&name));
             assert_eq!(fs::read(&own).unwrap(), whole);
             let inode = |path| fs::metadata(path).unwrap().ino();

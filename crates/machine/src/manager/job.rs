@@ -34,7 +34,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the client of a job may be away after the manager was started again: of a thousand that
 /// come back at once the last may be late, and one that its user has stopped comes when it goes on.
@@ -64,6 +64,8 @@ pub(super) struct State {
     pub(super) early: Vec<Heard>,
     /// All its nodes count all of its files: what says otherwise was sent before that.
     pub(super) has_files: bool,
+    /// When a node said last that it goes on copying them.
+    pub(super) came_on: Option<Instant>,
     /// All that is left is to be killed, also what is found later.
     pub(super) killing: bool,
     /// The nodes that the schedule gave it.
@@ -202,6 +204,7 @@ impl State {
             is_restored: false,
             early: Vec::new(),
             has_files: false,
+            came_on: None,
             killing: false,
             allotted: None,
             kept: None,

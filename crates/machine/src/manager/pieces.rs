@@ -43,7 +43,8 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How long a question may take to be answered before it is asked again.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// How long a piece may take to arrive everywhere, and to be unpacked.
+/// How long a piece may take to arrive everywhere, and to be unpacked; or how long nobody says that
+/// it goes on with that.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Bits of a shipment's number which tell the shipments of one manager apart: the rest is its term.
@@ -519,7 +520,7 @@ impl Pieces {
         self.land(0)?;
         let question =
             (self.booking.shipment.variable, self.flow.with_chunks(self.told.chunks.len()));
-        let until = Instant::now() + PATIENCE;
+        let began = Instant::now();
         for pause in std::iter::once(HEAR).chain(Flow::hearings()) {
             listen(job, pause, |state| whether_all_can(state).is_some());
             if let Some(all_can) = whether_all_can(&job.state()) {
@@ -534,7 +535,7 @@ impl Pieces {
                 // Who has died is lost to a job that runs.
                 Err(_) => break,
             }
-            if Instant::now() > until {
+            if is_late(began, job.state().came_on, Instant::now()) {
                 return Err((None, not_unpacked()));
             }
         }
@@ -621,7 +622,7 @@ impl Pieces {
         is_over: impl Fn(&State) -> bool,
     ) -> std::result::Result<bool, Failed> {
         let variable = self.booking.shipment.variable;
-        let until = Instant::now() + PATIENCE;
+        let began = Instant::now();
         for pause in Flow::pauses() {
             {
                 let state = job.state();
@@ -639,7 +640,7 @@ impl Pieces {
                 Ok(false) | Err(FabricError::WouldBlock | FabricError::Deadline { .. }) => {}
                 Err(error) => return Err((None, not_sent(&error))),
             }
-            if Instant::now() > until {
+            if is_late(began, job.state().came_on, Instant::now()) {
                 return Err((None, not_unpacked()));
             }
             listen(job, pause, |state| {
@@ -705,6 +706,11 @@ pub(super) fn failed(state: &State, is_meant: impl Fn(usize) -> bool) -> Option<
         What::Failed { why } => Some((Some(heard.rank), Error::new(Errno::IO, why.clone()))),
         _ => None,
     })
+}
+
+/// Whether too long ago something was asked for, or somebody has come on with it.
+fn is_late(began: Instant, came_on: Option<Instant>, now: Instant) -> bool {
+    now.saturating_duration_since(came_on.unwrap_or(began).max(began)) > PATIENCE
 }
 
 fn not_unpacked() -> Error {

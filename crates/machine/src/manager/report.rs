@@ -15,6 +15,7 @@ use muster_ninep::error::Errno;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 /// Reports that are taken together at most, beside the first.
 const TOGETHER: usize = 255;
@@ -91,7 +92,9 @@ impl Job {
             let reads = state.spec.as_ref().is_some_and(|spec| spec.stdin.includes(rank));
             // One that reads is waited for.
             let is_awaited = reads && matches!(heard.what, What::Follow { .. });
-            if state.progress.phase() == Phase::Starting && !is_awaited {
+            if matches!(heard.what, What::Unpacks) {
+                state.came_on = Some(Instant::now());
+            } else if state.progress.phase() == Phase::Starting && !is_awaited {
                 state.early.push(heard);
             } else if matches!(heard.what, What::Lacks { .. }) {
                 // A count overtakes what was said before it: of a round before the last, say.
@@ -107,7 +110,7 @@ impl Job {
         let mut ended = Vec::new();
         for Heard { rank, what, output, .. } in news {
             match what {
-                What::Lacks { .. } => {}
+                What::Lacks { .. } | What::Unpacks => {}
                 What::Failed { why } => {
                     // The first that failed is why the job has.
                     self.have_ended(std::mem::take(&mut ended));

@@ -16,6 +16,7 @@ pub mod daemon;
 mod directory;
 mod facts;
 mod gateway;
+mod giving;
 mod launch;
 mod mpi;
 mod noexec;

@@ -4,11 +4,11 @@
 //! a moment of a report goes with the next, so many ranks that end together cost few letters.
 
 use super::binding::Binding;
-use super::launch;
 use super::session::Session;
 use super::unpacking::{Unpacked, Unpacking};
 use super::{Node, Setup};
-use crate::chunk::store::Chunks;
+use super::{giving, launch};
+use crate::chunk::store::{Chunks, Name};
 use crate::launch::bundle::letters;
 use crate::launch::{BadLetter, Bytes, Coming, Kind, Launch, Order, Rank, Report, Said, What};
 use crate::memory::{MANAGER, Memory, STROBE};
@@ -18,8 +18,9 @@ use muster_fabric::primitive::Nodes;
 use muster_fabric::{Deadline, Error as FabricError};
 use muster_ninep::error::{Errno, Error, Result};
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::{self, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -131,9 +132,13 @@ impl Orders {
             let chunks = Chunks::of_node(&node.setup.directory, &node.setup.home);
             let memory = orders.clone();
             let (unpacking, told) = (HashMap::new(), HashMap::new());
-            let mut crew = Crew { node, memory, unpacking, chunks, told };
+            let crew = |of: &Weak<Mutex<Crew>>| {
+                let of_threads = of.clone();
+                Mutex::new(Crew { node, memory, unpacking, chunks, told, of_threads })
+            };
+            let crew = Arc::new_cyclic(crew);
             while let Some(letter) = orders.next() {
-                crew.read(&letter);
+                Crew::lock(&crew).read(&letter);
                 orders.give_back(letter);
             }
         })?;
@@ -180,7 +185,7 @@ fn deliver(reports: &Reports, memory: &Memory, letter: &[u8]) {
 }
 
 /// Who carries out orders.
-struct Crew {
+pub(super) struct Crew {
     node: Arc<Node>,
     memory: Arc<Memory>,
     /// By job.
@@ -189,9 +194,15 @@ struct Crew {
     chunks: Chunks,
     /// What the variables are: a job that is not forgotten yet must not lower that of the next.
     told: HashMap<u32, u64>,
+    /// Itself, for threads that carry out what takes long.
+    of_threads: Weak<Mutex<Crew>>,
 }
 
 impl Crew {
+    pub(super) fn lock(crew: &Mutex<Crew>) -> MutexGuard<'_, Crew> {
+        crew.lock().expect("no holder panics")
+    }
+
     fn read(&mut self, letter: &[u8]) {
         let read =
             letters(letter).and_then(|all| all.into_iter().try_for_each(|one| self.heed(one)));
@@ -320,11 +331,17 @@ impl Crew {
         deed: impl FnOnce(&mut Unpacking, &mut Chunks) -> Result<Unpacked>,
     ) {
         let Some(unpacking) = self.unpacking.get_mut(&job) else { return };
-        match deed(unpacking, &mut self.chunks) {
-            Ok(Unpacked { count, lacks }) => {
-                if let (Some(chunks), Some(session)) = (lacks, unpacking.sessions.first()) {
-                    let rank = session.light.map_or(0, |light| light.rank);
-                    let said = Said { job, rank, what: What::Lacks { chunks } };
+        let done = deed(unpacking, &mut self.chunks).and_then(|mut done| {
+            if let Some(copies) = done.copies.take() {
+                let rank = unpacking.rank();
+                unpacking.gives(giving::begin(self.of_threads.clone(), (job, rank), copies)?);
+            }
+            Ok(done)
+        });
+        match done {
+            Ok(Unpacked { count, lacks, .. }) => {
+                if let Some(chunks) = lacks.filter(|_| !unpacking.sessions.is_empty()) {
+                    let said = Said { job, rank: unpacking.rank(), what: What::Lacks { chunks } };
                     self.node.reports.push(said, &[]);
                 }
                 let told = self.told.entry(unpacking.variable).or_default();
@@ -340,6 +357,20 @@ impl Crew {
                 self.cannot_keep(&sessions, error);
             }
         }
+    }
+
+    /// What a job's files are copied from, if they are still wanted.
+    pub(super) fn to_copy(&self, name: &Name, path: &str) -> Result<(File, u32)> {
+        self.chunks.to_copy(name, path)
+    }
+
+    /// Files that were to be copied for a job are, or cannot be.
+    pub(super) fn has_given(&mut self, job: u32, copied: Result<()>) {
+        self.work(job, |unpacking, chunks| copied.map(|()| unpacking.has_given(chunks)));
+    }
+
+    pub(super) fn say(&self, said: Said) {
+        self.node.reports.push(said, &[]);
     }
 
     /// A job's files are not waited for any more; its sessions.

@@ -35,6 +35,12 @@ impl Tally {
         self.count + self.there.min(self.chunks.len() - last) as u64
     }
 
+    /// The same while all chunks are there and their files are not in the sessions: the last is not
+    /// counted yet.
+    pub fn value_but_last(&self) -> u64 {
+        self.value().min((self.count + self.chunks.len() as u64).saturating_sub(1))
+    }
+
     /// The next piece has come, or the order that begins a round, whatever chunks have added to the
     /// count before; false if one before it has not.
     #[must_use]

@@ -2,6 +2,7 @@
 //! pieces, then the chunks of the files that it tells by their chunks, as far as they are not kept
 //! here.
 
+use super::giving::{Copies, Giving};
 use super::orders::missing;
 use super::session::Session;
 use super::tally::Tally;
@@ -19,6 +20,8 @@ pub(super) struct Unpacked {
     pub(super) count: u64,
     /// Chunks that are missing and not to come, as ranges.
     pub(super) lacks: Option<String>,
+    /// Files that are to be copied into the sessions: then [`Unpacking::has_given`].
+    pub(super) copies: Option<Copies>,
 }
 
 /// The files of one job.
@@ -33,6 +36,8 @@ pub(super) struct Unpacking {
     known: Vec<(Hash, Known)>,
     /// The chunks were told of, and the files are in the sessions.
     is_gathered: bool,
+    /// All of them are here, and some are being copied into the sessions.
+    giving: Option<Giving>,
     run: Run,
 }
 
@@ -61,8 +66,15 @@ impl Unpacking {
             tally: Tally::new(shipment),
             known: Vec::new(),
             is_gathered: true,
+            giving: None,
             run: Run::No,
         })
+    }
+
+    /// One of the ranks that wait for it.
+    pub(super) fn rank(&self) -> usize {
+        let light = self.sessions.first().and_then(|session| session.light);
+        light.map_or(0, |light| light.rank)
     }
 
     /// Whether all of it is in the sessions.
@@ -98,7 +110,12 @@ impl Unpacking {
     }
 
     fn unpacked(&self, lacks: Option<String>) -> Unpacked {
-        Unpacked { count: self.tally.value(), lacks }
+        // Before the chunks are told of there is none to be counted.
+        let count = match &self.giving {
+            Some(_) => self.tally.value_but_last(),
+            None => self.tally.value(),
+        };
+        Unpacked { count, lacks, copies: None }
     }
 
     /// Takes the next piece of the stream.
@@ -153,22 +170,43 @@ impl Unpacking {
         self.advance(chunks)
     }
 
-    /// Sees what is there by now; at the end puts the files into the sessions.
+    /// Sees what is there by now; at the end puts the files into the sessions, but for those that
+    /// are to be copied.
     pub(super) fn advance(&mut self, chunks: &mut Chunks) -> Result<Unpacked> {
         let growing = self.growing(chunks);
         let has_run = self.run == Run::Done;
         let is_whole = self.tally.advance(|hash| !has_run && chunks.lack(&growing, hash));
-        if is_whole && !self.is_gathered {
+        if is_whole && !self.is_gathered && self.giving.is_none() {
             if let Some(lacks) = self.mend(chunks)? {
                 return Ok(self.unpacked(Some(lacks)));
             }
+            let mut files = Vec::new();
             for (name, known) in &self.known {
-                chunks.give(name, &mut self.unpacker, &known.path)?;
+                if !chunks.give(name, &mut self.unpacker, &known.path)? {
+                    files.push((*name, known.path.clone()));
+                }
             }
-            self.known.drain(..).for_each(|(name, _)| chunks.release(&name));
-            self.is_gathered = true;
+            let to = self.unpacker.take_places();
+            if !files.is_empty() && !to.is_empty() {
+                let count = self.tally.value_but_last();
+                return Ok(Unpacked { count, lacks: None, copies: Some(Copies { files, to }) });
+            }
+            return Ok(self.has_given(chunks));
         }
         Ok(self.unpacked(None))
+    }
+
+    /// Files are being copied.
+    pub(super) fn gives(&mut self, giving: Giving) {
+        self.giving = Some(giving);
+    }
+
+    /// All files are in the sessions.
+    pub(super) fn has_given(&mut self, chunks: &mut Chunks) -> Unpacked {
+        self.giving = None;
+        self.known.drain(..).for_each(|(name, _)| chunks.release(&name));
+        self.is_gathered = true;
+        self.unpacked(None)
     }
 
     /// Has files made anew that another job, which shares them, has written to or changed the mode
@@ -191,8 +229,11 @@ impl Unpacking {
 mod tests {
     use super::*;
     use crate::chunk::Recipe;
+    use crate::files::text::Text;
+    use crate::relay::receive::Landing;
     use crate::scratch::Scratch;
     use muster_base::limits::CHUNK;
+    use std::path::PathBuf;
 
     /// A node that lacks chunks of which nobody has said that they come counted none of those that
     /// did, so the manager sent all of them at once.
@@ -226,6 +267,43 @@ mod tests {
         // Who has all of it only counts on.
         assert_eq!(files.gather(&mut chunks, 116, &[]).unwrap().count, 122);
         assert!(files.gather(&mut chunks, 118, &[]).is_err(), "a count was missed");
+    }
+
+    /// A node took no orders while it copied a job's files for its ranks.
+    #[test]
+    fn files_that_each_rank_gets_a_copy_of_are_counted_when_they_are_copied() {
+        let directory = Scratch::new("copied");
+        let mut chunks = Chunks::new(directory.join("chunks"));
+        let homes = ["0", "1"].map(|rank| directory.join(rank));
+        homes.iter().for_each(|home| std::fs::create_dir(home).unwrap());
+        let (argv, env) = (Text::default(), Text::default());
+        let landing = |directory: &PathBuf| Landing {
+            directory: directory.clone(),
+            argv: argv.clone(),
+            env: env.clone(),
+        };
+        let shipment = Shipment { variable: 0, start: 0 };
+        let mut files = Unpacking::new(Vec::new(), shipment, "x86_64").unwrap();
+        files.unpacker = Unpacker::new(homes.iter().map(landing).collect(), "x86_64").unwrap();
+        let mut stream = b"known 644 4 data\n".to_vec();
+        stream.extend(Hash::of(b"data").0);
+        stream.extend(b"end\n");
+        files.piece(1, &stream).unwrap();
+        assert_eq!(files.gather(&mut chunks, 2, &["0"]).unwrap().count, 2);
+        let whole = files.chunk(&mut chunks, 0, b"data").unwrap();
+        let Copies { files: copied, mut to } = whole.copies.expect("they are to be copied");
+        files.gives(Giving::default());
+        files.is_to_run();
+        let again = files.advance(&mut chunks).unwrap();
+        assert_eq!((whole.count, again.count), (2, 2));
+        assert!(again.copies.is_none() && files.run().is_none());
+        for (name, path) in copied {
+            let (file, mode) = chunks.to_copy(&name, &path).unwrap();
+            to.copy(&path, (&file, mode), &mut |step| step()).unwrap();
+        }
+        assert!(homes.iter().all(|home| std::fs::read(home.join("data")).unwrap() == b"data"));
+        assert_eq!(files.has_given(&mut chunks).count, 3);
+        assert!(files.run().is_some());
     }
 
     /// The job that came second failed, whoever had changed the file.

@@ -17,6 +17,7 @@ use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::synthetic::{File, Handle, SynCall};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2};
 use std::ffi::OsStr;
+use std::io::{Read as _, Seek as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -143,14 +144,64 @@ impl Unpacker {
         std::mem::take(&mut self.places.known)
     }
 
-    /// Puts a file of this machine under a path of the stream: under a second name or, if it is not
-    /// to be shared or cannot, as a copy.
+    /// Gives a file of this machine a second name under a path of the stream, everywhere; false if
+    /// that cannot be, so that it is to be copied.
     ///
     /// # Errors
     /// The system's.
-    pub fn give(&mut self, path: &str, file: &Path, mode: u32, is_shared: bool) -> Result<()> {
+    pub fn link(&mut self, path: &str, file: &Path) -> Result<bool> {
         for place in &mut self.places.all {
-            place.give(path, file, mode, is_shared).map_err(|error| error.at(path))?;
+            if !place.link(path, file).map_err(|error| error.at(path))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The same places, for who copies files to them. The stream is at its end.
+    pub fn take_places(&mut self) -> Copier {
+        Copier { places: std::mem::take(&mut self.places.all) }
+    }
+}
+
+/// So much is copied in one step: no step takes long.
+const STEP: u64 = 8 << 20;
+
+/// Carries out a step, of so many bytes, or refuses it.
+pub type Pass<'a> = dyn FnMut(&mut dyn FnMut() -> Result<u64>) -> Result<u64> + 'a;
+
+/// Copies files into the sessions that a stream was for.
+pub struct Copier {
+    places: Vec<Place>,
+}
+
+impl Copier {
+    /// Whether there is no session.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Puts a copy of a file under a path of the stream, for each session its own. All that is done
+    /// there is done in steps, by way of `pass`, which may refuse one.
+    ///
+    /// # Errors
+    /// The system's, and those of `pass`.
+    pub fn copy(
+        &mut self,
+        path: &str,
+        (mut file, mode): (&std::fs::File, u32),
+        pass: &mut Pass<'_>,
+    ) -> Result<()> {
+        for place in &mut self.places {
+            file.rewind()?;
+            pass(&mut || place.make_file(path, mode).map(|()| 0).map_err(|error| error.at(path)))?;
+            let (mut copy, mode) = place.file.take().expect("it was made");
+            // The kernel copies, or only tells the blocks twice where a file system can.
+            let mut step = || {
+                std::io::copy(&mut file.take(STEP), &mut copy).map_err(|e| Error::from(e).at(path))
+            };
+            while pass(&mut step)? > 0 {}
+            rustix::fs::fchmod(&copy, Mode::from_raw_mode(mode))?;
         }
         Ok(())
     }
@@ -414,16 +465,10 @@ impl Place {
         }
     }
 
-    fn give(&mut self, path: &str, file: &Path, mode: u32, is_shared: bool) -> Result<()> {
+    fn link(&self, path: &str, file: &Path) -> Result<bool> {
         let (dir, name) = self.above(path)?;
         unlink(&dir, name)?;
-        if is_shared && rustix::fs::linkat(CWD, file, &dir, name, AtFlags::empty()).is_ok() {
-            return Ok(());
-        }
-        self.make_file(path, mode)?;
-        let (mut copy, mode) = self.file.take().expect("it was made");
-        std::io::copy(&mut std::fs::File::open(file)?, &mut copy)?;
-        Ok(rustix::fs::fchmod(&copy, Mode::from_raw_mode(mode))?)
+        Ok(rustix::fs::linkat(CWD, file, &dir, name, AtFlags::empty()).is_ok())
     }
 
     fn make_file(&mut self, path: &str, mode: u32) -> Result<()> {

@@ -64,6 +64,17 @@ fn a_node_that_has_left_while_files_were_sent_is_known_to_be_lost() {
     assert_eq!(not_sent(&FabricError::WouldBlock).errno, Errno::IO);
 }
 
+/// Sixteen copies of a gigabyte were lost each time after a minute.
+#[test]
+fn who_says_that_it_goes_on_copying_is_waited_for() {
+    let began = Instant::now();
+    let after = |patiences: f64| began + PATIENCE.mul_f64(patiences);
+    assert!(!is_late(began, None, after(0.9)) && is_late(began, None, after(1.1)));
+    assert!(!is_late(began, Some(after(10.0)), after(10.9)));
+    assert!(is_late(began, Some(after(10.0)), after(11.1)));
+    assert!(!is_late(after(10.0), Some(began), after(10.9)), "of something before it");
+}
+
 #[test]
 fn a_chunk_is_for_the_nodes_of_all_files_that_it_is_in() {
     let is_for = |files: &[Option<&str>]| {
