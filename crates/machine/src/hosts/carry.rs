@@ -3,8 +3,9 @@
 //!
 //! A build is known by the BLAKE3 hash of its file. On a host it is kept in the user's cache, under
 //! a name with the hash, and asked there whether it is what its name says. It is written beside,
-//! asked, and then renamed into place: who looks meanwhile finds all of it or nothing, also where
-//! hosts share the cache.
+//! asked, and then gets its name: who looks meanwhile finds all of it or nothing. Where hosts share
+//! the cache several may do that at once, and what is right is never replaced: another host may run
+//! it already, and over NFS a program that has lost its last name is gone for who runs it.
 
 use super::MARK;
 use muster_base::elf::{self, HERE, Kind, PROCESSORS};
@@ -78,6 +79,7 @@ impl Builds {
     /// and what machine the host is; where it is missing, it reads a line and the program, and says
     /// what came of that. No part of it is secret, and nothing of it needs quoting but the whole.
     pub fn command(&self) -> String {
+        // To list a directory has a client of NFS ask whether what it knew of it is still so.
         let mut cases = String::new();
         for (arch, build) in &self.all {
             if let Ok(Build { hash, size, .. }) = build {
@@ -90,14 +92,15 @@ impl Builds {
             "umask 077; m=$(uname -sm); case \"$m\" in {cases}\
              *) echo \"{MARK}other $m\"; exit 1;; esac; \
              d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-$h; \
-             if [ \"$(\"$f\" daemon verify $h {sources} 2>/dev/null)\" = $h ]; \
+             v() {{ [ \"$(\"$1\" daemon verify $h {sources})\" = $h ]; }}; \
+             ls \"$d\" >/dev/null 2>&1; if v \"$f\" 2>/dev/null; \
              then echo \"{MARK}has $m\"; \
              else echo \"{MARK}lacks $m\"; read -r go || exit 1; t=$f.$(uname -n).$$; \
              mkdir -p \"$d\" && head -c $s >\"$t\" && chmod 700 \"$t\" && \
-             [ \"$(\"$t\" daemon verify $h {sources})\" = $h ] && \
-             {{ sync \"$t\" 2>/dev/null || :; }} && mv -f \"$t\" \"$f\" || \
+             v \"$t\" && {{ sync \"$t\" 2>/dev/null || :; }} && \
+             {{ ln \"$t\" \"$f\" 2>/dev/null || v \"$f\" 2>/dev/null || mv -f \"$t\" \"$f\"; }} || \
              {{ rm -f \"$t\"; echo \"{MARK}broken $d\"; exit 1; }}; \
-             echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
+             rm -f \"$t\"; echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
         )
     }
 
@@ -243,7 +246,7 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
     use std::io::Write;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::process::{Command, Stdio};
 
     /// A processor whose programs this machine does not run.
@@ -316,26 +319,38 @@ mod tests {
 
     /// The line for `sh` is run by one, on a host whose `uname` says what it is told to; what it
     /// is sent is a script that says what a build says.
-    #[test]
-    fn a_host_keeps_the_program_for_its_processor_and_runs_it() {
-        let home = Scratch::new("carry-host");
-        home.file("uname", b"#!/bin/sh\n[ \"$1\" = -n ] && echo h1 || echo Linux $MACHINE\n");
-        let mode = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(home.join("uname"), mode).expect("set");
-        let build = |name: &str| {
-            let script = "#!/bin/sh\n[ \"$2\" = verify ] && echo $3 || echo ran ";
-            let path = home.file(name, format!("{script}{name}\n").as_bytes());
-            Build::of(&path).expect("it is read")
-        };
-        let all = vec![("riscv64", Ok(build("wide"))), ("arm", Ok(build("narrow")))];
-        let folder = home.to_path_buf();
-        let builds = Builds { sources: "abc".to_owned(), all, folder };
-        let called = |machine: &str, name: &str| {
+    struct Shell {
+        home: Scratch,
+        builds: Builds,
+    }
+
+    impl Shell {
+        fn new(test: &str) -> Shell {
+            let home = Scratch::new(test);
+            let uname =
+                "#!/bin/sh\n[ \"$1\" = -n ] && { eval \"$THEN\"; echo h1; } || echo Linux $MACHINE";
+            home.file("uname", uname.as_bytes());
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(home.join("uname"), mode).expect("set");
+            let build = |name: &str| {
+                let script = "#!/bin/sh\n[ \"$2\" = verify ] && echo $3 || echo ran ";
+                let path = home.file(name, format!("{script}{name}\n").as_bytes());
+                Build::of(&path).expect("it is read")
+            };
+            let all = vec![("riscv64", Ok(build("wide"))), ("arm", Ok(build("narrow")))];
+            let folder = home.to_path_buf();
+            let builds = Builds { sources: "abc".to_owned(), all, folder };
+            Shell { home, builds }
+        }
+
+        /// What is said by a host of that kind, on which something is done while it gets a file.
+        fn called(&self, machine: &str, name: &str, then: &str) -> String {
+            let home = &self.home;
             let path = format!("{}:/bin:/usr/bin", home.display());
             let mut shell = Command::new("/bin/sh");
-            shell.args(["-c", &builds.command()]).env("PATH", path).env("MACHINE", machine);
-            shell.env("XDG_CACHE_HOME", &*home).stdin(Stdio::piped()).stdout(Stdio::piped());
-            let mut shell = shell.spawn().expect("a shell");
+            shell.args(["-c", &self.builds.command()]).env("PATH", path).env("MACHINE", machine);
+            shell.env("XDG_CACHE_HOME", &**home).env("THEN", then).current_dir(&**home);
+            let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("sh");
             let mut to = shell.stdin.take().expect("it is piped");
             // It may want none of it.
             let file = std::fs::read(home.join(name)).expect("it is read");
@@ -343,10 +358,50 @@ mod tests {
             drop(to);
             let said = shell.wait_with_output().expect("it ends").stdout;
             String::from_utf8(said).expect("text").replace(MARK, "")
-        };
+        }
+
+        /// The programs that the host keeps, by name and inode.
+        fn kept(&self) -> Vec<(String, u64)> {
+            let all = std::fs::read_dir(self.home.join("muster")).expect("it is there").flatten();
+            let each = |one: std::fs::DirEntry| {
+                let name = one.file_name().into_string().expect("text");
+                (name, one.metadata().expect("it is there").ino())
+            };
+            all.map(each).collect()
+        }
+    }
+
+    #[test]
+    fn a_host_keeps_the_program_for_its_processor_and_runs_it() {
+        let host = Shell::new("carry-host");
+        let called = |machine: &str, name: &str| host.called(machine, name, "");
         assert_eq!(called("riscv64", "wide"), "lacks Linux riscv64\nhas it\nran wide\n");
         assert_eq!(called("riscv64", "wide"), "has Linux riscv64\nran wide\n");
         assert_eq!(called("armv7l", "narrow"), "lacks Linux armv7l\nhas it\nran narrow\n");
         assert_eq!(called("s390x", "wide"), "other Linux s390x\n");
+        assert_eq!(host.kept().len(), 2, "nothing is left beside them");
+    }
+
+    /// Over NFS its daemons there lost the file that they were running.
+    #[test]
+    fn a_program_that_another_host_has_put_into_a_shared_cache_meanwhile_stays_what_is_damaged_not()
+    {
+        let host = Shell::new("carry-shared");
+        let name = format!("muster-{}", host.builds.all[0].1.as_ref().expect("it is there").hash);
+        let put = |from: &str| {
+            format!("cp {from} muster/{name}; chmod 700 muster/{name}; ln muster/{name} put")
+        };
+        std::fs::create_dir(host.home.join("muster")).expect("made");
+        let said = host.called("riscv64", "wide", &put("wide"));
+        assert_eq!(said, "lacks Linux riscv64\nhas it\nran wide\n");
+        let inode =
+            |name: &str| std::fs::metadata(host.home.join(name)).expect("it is there").ino();
+        assert_eq!(host.kept(), [(name.clone(), inode("put"))]);
+        std::fs::remove_file(host.home.join("put")).expect("removed");
+        std::fs::remove_file(host.home.join("muster").join(&name)).expect("removed");
+        host.home.file("damaged", b"#!/bin/sh\nexit 1\n");
+        let said = host.called("riscv64", "wide", &put("damaged"));
+        assert_eq!(said, "lacks Linux riscv64\nhas it\nran wide\n");
+        assert_ne!(host.kept(), [(name, inode("put"))]);
     }
 }
