@@ -74,7 +74,9 @@ fn within(hosts: &Hosts, words: &[&str]) -> Call {
 fn a_cluster_in_an_allocation_runs_a_job_and_goes_without_a_trace() {
     let hosts = slurm("slurm");
     within(&hosts, &[cluster::MUSTER, "up", "--slurm"]).run().code(1).says("[E203]");
-    let script = "$0 up --slurm && $0 run -n 8 -l hostname && $0 nodes && $0 down";
+    // What the allocation was made with is not for the steps that call its hosts.
+    let script = "export SLURM_LABELIO=1 SLURM_NTASKS_PER_NODE=2 SLURM_EXCLUSIVE=user; \
+                  $0 up --slurm && $0 run -n 8 -l hostname && $0 nodes && $0 down";
     let words = ["salloc", "-N", "4", "sh", "-ec", script, cluster::MUSTER];
     let said = within(&hosts, &words).run().ok();
     for node in 1..=NODES {

@@ -6,6 +6,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -270,6 +271,8 @@ fn caller(host: &Host, way: &Way, command: &str) -> Command {
             srun.args(["--overlap", "--nodes=1", "--ntasks=1", "--mem=0", "--cpu-bind=none"]);
             srun.args(["--mpi=none", "--unbuffered", "--input=0"]);
             srun.arg(format!("--nodelist={}", host.name)).args(["sh", "-c", command]);
+            let names = std::env::vars_os().map(|(name, _)| name);
+            names.filter(|name| is_option_of_srun(name)).for_each(|name| _ = srun.env_remove(name));
             return srun;
         }
         Way::Ssh(words) => words,
@@ -296,6 +299,23 @@ fn caller(host: &Host, way: &Way, command: &str) -> Command {
     // The other side gives it to the user's login shell, whatever that is.
     ssh.arg(&host.name).arg(format!("exec /bin/sh -c '{command}'"));
     ssh
+}
+
+/// What srun is still to know of the allocation that it is called in.
+const OF_ALLOCATION: [&str; 6] = [
+    "SLURM_CLUSTERS",
+    "SLURM_CLUSTER_NAME",
+    "SLURM_CONF",
+    "SLURM_JOBID",
+    "SLURM_JOB_ID",
+    "SLURM_JWT",
+];
+
+/// Whether a variable may be an option for srun, as those are by which the allocation was made: by
+/// `-c 4` a host's ranks would have four processors, by others srun refuses or labels each line.
+fn is_option_of_srun(name: &OsStr) -> bool {
+    let begins = |with: &str| name.as_encoded_bytes().starts_with(with.as_bytes());
+    (begins("SLURM_") || begins("SRUN_")) && !OF_ALLOCATION.iter().any(|kept| name == *kept)
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
@@ -339,6 +359,15 @@ mod tests {
         let words = words.into_iter().map(|word| word.replace("$1", "$2")).collect();
         let (way, calls) = (Way::Ssh(Some(words)), Calls::default());
         Session::call(&host, &["n0".into()], &way, command, &calls).expect("called")
+    }
+
+    #[test]
+    fn srun_is_told_which_allocation_and_nothing_of_how_it_was_made() {
+        let is_kept = |name: &&str| !is_option_of_srun(OsStr::new(name));
+        let names = "PATH SLURM_JOB_ID SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK SLURM_TRES_PER_TASK \
+                     SLURM_CONF SLURM_EXACT SLURM_LABELIO MY_SLURM_DIR SLURM_CONF_SERVER";
+        let kept: Vec<&str> = names.split(' ').filter(is_kept).collect();
+        assert_eq!(kept, ["PATH", "SLURM_JOB_ID", "SLURM_CONF", "MY_SLURM_DIR"]);
     }
 
     #[test]
