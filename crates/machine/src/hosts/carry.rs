@@ -79,7 +79,8 @@ impl Builds {
     /// and what machine the host is; where it is missing, it reads a line and the program, and says
     /// what came of that. No part of it is secret, and nothing of it needs quoting but the whole.
     pub fn command(&self) -> String {
-        // To list a directory has a client of NFS ask whether what it knew of it is still so.
+        // What a shell says first may not end its line, behind which no word is seen. To list a
+        // directory has a client of NFS ask whether what it knew of it is still so.
         let mut cases = String::new();
         for (arch, build) in &self.all {
             if let Ok(Build { hash, size, .. }) = build {
@@ -89,7 +90,7 @@ impl Builds {
         }
         let sources = &self.sources;
         format!(
-            "umask 077; m=$(uname -sm); case \"$m\" in {cases}\
+            "echo; umask 077; m=$(uname -sm); case \"$m\" in {cases}\
              *) echo \"{MARK}other $m\"; exit 1;; esac; \
              d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-$h; \
              v() {{ [ \"$(\"$1\" daemon verify $h {sources})\" = $h ]; }}; \
@@ -357,7 +358,8 @@ mod tests {
             let _ = to.write_all(&[b"go\n", &file[..]].concat());
             drop(to);
             let said = shell.wait_with_output().expect("it ends").stdout;
-            String::from_utf8(said).expect("text").replace(MARK, "")
+            let said = String::from_utf8(said).expect("text").replace(MARK, "");
+            said.strip_prefix('\n').expect("what a login says has an end").to_owned()
         }
 
         /// The programs that the host keeps, by name and inode.
