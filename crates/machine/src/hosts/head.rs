@@ -12,6 +12,7 @@ use muster_base::nodeset::fold;
 use muster_fabric::protocol::NodeId;
 use muster_fabric::transport::socket::{Identity, PublicKey};
 use serde::{Deserialize, Serialize};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, ToSocketAddrs};
 use std::sync::Mutex;
@@ -21,11 +22,15 @@ use std::time::Duration;
 /// Hosts that are called at the same time.
 const AT_ONCE: usize = 32;
 
-/// How long each phase may take.
+/// How long each phase may take; while the program goes to a host, how long it may take nothing.
 const REACH: Duration = Duration::from_secs(30);
-const CARRY: Duration = Duration::from_secs(120);
+const CARRY: Duration = Duration::from_secs(60);
 const ANSWER: Duration = Duration::from_secs(30);
 const START: Duration = Duration::from_secs(30);
+
+/// What a host reckons with that waits for others: all of those that are called at once get the
+/// program, over a line that takes no more than half a megabyte in a second.
+const CARRIED: Duration = Duration::from_secs(7200);
 
 /// What is to be brought up.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -200,10 +205,10 @@ impl Head<'_> {
         let nodes: Vec<String> =
             (first..first + host.nodes).map(|number| format!("n{number}")).collect();
         let of = |why: String| format!("{}: {why}", host.name);
-        let called =
-            Session::call(host, &nodes, &self.order.way, &self.builds.command(), self.calls);
-        let mut session = called.map_err(|error| of(format!("it cannot be called: {error}")))?;
-        self.carry(&mut session).map_err(of)?;
+        let (way, command) = (&self.order.way, self.builds.command());
+        let call = || Session::call(host, &nodes, way, &command, self.calls);
+        let (mut session, word) = reach(call, pause).map_err(of)?;
+        self.carry(&mut session, &word).map_err(of)?;
         session.say(&Ask {
             cluster: format!("{}-{}", self.part, nodes[0]),
             nodes: nodes.clone(),
@@ -225,13 +230,12 @@ impl Head<'_> {
     /// How long it may take until all hosts have answered.
     fn longest(&self) -> Duration {
         let turns = self.order.hosts.len().div_ceil(AT_ONCE);
-        (REACH + CARRY + ANSWER) * u32::try_from(turns).expect("limits keep it small")
+        (REACH + CARRIED + ANSWER) * u32::try_from(turns).expect("limits keep it small")
     }
 
     /// Sees to it that the host runs this build, or that for its processor.
-    fn carry(&self, session: &mut Session) -> Result<(), String> {
-        let word = session.hear("reaching it", REACH)?;
-        let (has, machine) = word.split_once(' ').unwrap_or((&word, ""));
+    fn carry(&self, session: &mut Session, word: &str) -> Result<(), String> {
+        let (has, machine) = word.split_once(' ').unwrap_or((word, ""));
         match has {
             "has" => return Ok(()),
             "other" => return Err(self.builds.lack(machine)),
@@ -307,6 +311,39 @@ fn group(digits: &str, port: u16) -> SocketAddrV4 {
     SocketAddrV4::new(Ipv4Addr::new(239, 255, high, low), port)
 }
 
+/// How often a host is called again whose sshd has closed the connection at once.
+const AGAIN: u32 = 4;
+
+/// What ssh says then. By default an sshd does that to some who come while ten others are not let
+/// in yet, which all hosts of one address, or behind one, may be.
+const DROPPED: [&str; 3] =
+    ["exchange_identification", "Connection closed by", "Connection reset by"];
+
+/// Calls a host; its first word.
+fn reach(
+    call: impl Fn() -> io::Result<Session>,
+    pause: impl Fn(u32) -> Duration,
+) -> Result<(Session, String), String> {
+    for again in 0.. {
+        let mut session = call().map_err(|error| format!("it cannot be called: {error}"))?;
+        match session.hear("reaching it", REACH) {
+            Ok(word) => return Ok((session, word)),
+            Err(why) if again < AGAIN && DROPPED.iter().any(|said| why.contains(said)) => {
+                std::thread::sleep(pause(again));
+            }
+            Err(why) => return Err(why),
+        }
+    }
+    unreachable!("the last try returns")
+}
+
+/// How long to wait before a host is called again: not as long as others who were refused, too, and
+/// longer each time.
+fn pause(again: u32) -> Duration {
+    let most = 1000 << again;
+    Duration::from_millis(300 + RandomState::new().hash_one(again) % most)
+}
+
 /// Has a host start its nodes.
 fn start(
     ready: Ready,
@@ -330,6 +367,7 @@ fn towards(host: &Host) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
 
     #[test]
     fn the_manager_listens_where_each_host_reaches_it() {
@@ -340,6 +378,28 @@ mod tests {
         assert_eq!(own(&["10.0.0.1", "10.1.0.1"]), "10.0.0.1");
         assert_eq!(own(&["10.0.0.1", "fd00::1", "10.1.0.1"]), "fd00::1");
         assert_eq!(own(&[]), "127.0.0.1");
+    }
+
+    #[test]
+    fn a_host_whose_sshd_drops_the_connection_is_called_again_and_one_that_refuses_is_not() {
+        let home = Scratch::new("reach");
+        let tries = || std::fs::read(home.join("tries")).expect("it was called").len();
+        let (host, calls) = (Host { name: "here".into(), port: None, nodes: 1 }, Calls::default());
+        let reached = |ends: &str| {
+            let _ = std::fs::remove_file(home.join("tries"));
+            let script = format!("cd {}; printf x >>tries; {ends}; exit 255", home.display());
+            let way = Way::Ssh(Some(["sh", "-c", &script].map(String::from).to_vec()));
+            let call = || Session::call(&host, &["n0".into()], &way, "", &calls);
+            reach(call, |_| Duration::ZERO).map(|(_, word)| word)
+        };
+        let dropped = "echo kex_exchange_identification: read: Connection reset by peer >&2";
+        let third = format!("[ $(cat tries) = xxx ] && exec echo muster1 has it; {dropped}");
+        assert_eq!((reached(&third).as_deref(), tries()), (Ok("has it"), 3));
+        assert!(reached(dropped).is_err_and(|why| why.contains("Connection reset")));
+        assert_eq!(tries(), 1 + AGAIN as usize);
+        let refused = "echo 'me@here: Permission denied (publickey).' >&2";
+        assert!(reached(refused).is_err_and(|why| why.contains("Permission denied")));
+        assert_eq!(tries(), 1);
     }
 
     #[test]

@@ -8,10 +8,11 @@ use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -21,6 +22,9 @@ const LINE_MAX: u64 = 1 << 20;
 
 /// Lines that are kept of what a program complains.
 const COMPLAINTS: usize = 4;
+
+/// So many bytes are sent before they are counted.
+const PART: u64 = 64 << 10;
 
 /// How long a program that has said its last may take to end.
 const ENDING: Duration = Duration::from_secs(2);
@@ -39,6 +43,8 @@ pub struct Session {
     pidfd: OwnedFd,
     /// What it is to be sent. Its end is the end of the session's input.
     send: Option<Sender<Bytes>>,
+    /// How many bytes of that the program has taken.
+    taken: Arc<AtomicU64>,
     /// When it is killed if it has not ended, once it was hung up.
     due: Option<Instant>,
     words: Receiver<String>,
@@ -103,6 +109,8 @@ impl Session {
         let pidfd = pidfd.inspect_err(|_| _ = child.kill().and_then(|()| child.wait()))?;
         let (send, sent) = channel();
         let (said, words) = channel();
+        let taken = Arc::new(AtomicU64::new(0));
+        let counted = taken.clone();
         let complaints = Arc::new(Mutex::new(VecDeque::new()));
         let [mut stdin, stdout, stderr] = [
             File::from(OwnedFd::from(child.stdin.take().expect("it is piped"))),
@@ -110,7 +118,7 @@ impl Session {
             File::from(OwnedFd::from(child.stderr.take().expect("it is piped"))),
         ];
         let heard = complaints.clone();
-        let writes = spawn("to host", move || write_all(&mut stdin, &sent));
+        let writes = spawn("to host", move || write_all(&mut stdin, &sent, &counted));
         let reads = spawn("from host", move || {
             lines(stdout, |line| {
                 if let Some(word) = line.strip_prefix(MARK) {
@@ -132,7 +140,7 @@ impl Session {
         threads.inspect_err(|_| _ = child.kill().and_then(|()| child.wait()))?;
         let (host, nodes) = (host.name.clone(), nodes.to_vec());
         let (send, due) = (Some(send), None);
-        Ok(Session { host, nodes, child, pidfd, send, due, words, complaints })
+        Ok(Session { host, nodes, child, pidfd, send, taken, due, words, complaints })
     }
 
     /// Says a word.
@@ -155,19 +163,19 @@ impl Session {
         }
     }
 
-    /// Waits for the host's next word.
+    /// Waits for the host's next word. As long as it takes what it is sent it may be silent.
     ///
     /// # Errors
     /// What became of it instead, in words; `doing` is what it was to do.
     pub fn hear(&mut self, doing: &str, patience: Duration) -> Result<String, String> {
-        match self.words.recv_timeout(patience) {
-            Ok(word) => Ok(word),
-            Err(RecvTimeoutError::Timeout) => {
+        let taken = || self.taken.load(Ordering::Relaxed);
+        await_word(&self.words, patience, taken).map_err(|silence| match silence {
+            RecvTimeoutError::Timeout => {
                 let s = patience.as_secs();
-                Err(format!("{doing}: nothing was heard from it for {s} s{}", self.last_words()))
+                format!("{doing}: nothing was heard from it for {s} s{}", self.last_words())
             }
-            Err(RecvTimeoutError::Disconnected) => Err(format!("{doing}: {}", self.ending())),
-        }
+            RecvTimeoutError::Disconnected => format!("{doing}: {}", self.ending()),
+        })
     }
 
     /// Waits for an answer.
@@ -322,12 +330,37 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name(name.into()).spawn(work).map(drop)
 }
 
+/// Waits for a word, or until nothing has been taken for so long.
+fn await_word(
+    words: &Receiver<String>,
+    patience: Duration,
+    mut taken: impl FnMut() -> u64,
+) -> Result<String, RecvTimeoutError> {
+    let mut before = taken();
+    loop {
+        let heard = words.recv_timeout(patience);
+        let now = taken();
+        if heard != Err(RecvTimeoutError::Timeout) || now == before {
+            return heard;
+        }
+        before = now;
+    }
+}
+
 /// Sends what is queued, until nobody will queue more or the program takes nothing more.
-fn write_all(to: &mut File, queued: &Receiver<Bytes>) {
+fn write_all(to: &mut File, queued: &Receiver<Bytes>, taken: &AtomicU64) {
+    let mut send = |from: &mut dyn Read| -> io::Result<()> {
+        loop {
+            match io::copy(&mut from.take(PART), to)? {
+                0 => return Ok(()),
+                count => taken.fetch_add(count, Ordering::Relaxed),
+            };
+        }
+    };
     for bytes in queued {
         let sent = match bytes {
-            Bytes::These(bytes) => to.write_all(&bytes),
-            Bytes::Of(mut file) => io::copy(&mut file, to).map(drop),
+            Bytes::These(bytes) => send(&mut &bytes[..]),
+            Bytes::Of(mut file) => send(&mut file),
         };
         if sent.is_err() {
             return;
@@ -348,6 +381,7 @@ fn lines(from: File, mut take: impl FnMut(&str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -412,6 +446,37 @@ mod tests {
         let mut session = call("cat >/dev/null");
         let said = session.hear("reaching it", Duration::from_millis(50)).expect_err("silence");
         assert!(said.contains("nothing was heard"), "{said}");
+    }
+
+    /// Ten hosts that got the program over a slow line were all given up in the middle of it.
+    #[test]
+    fn who_takes_what_it_is_sent_is_waited_for() {
+        let (say, words) = channel();
+        let (mut asked, patience) = (0, Duration::from_millis(1));
+        let taken = || {
+            asked += 1;
+            if asked == 5 {
+                say.send("has it".to_owned()).expect("it is heard");
+            }
+            asked
+        };
+        assert_eq!(await_word(&words, patience, taken).as_deref(), Ok("has it"));
+        assert_eq!(await_word(&words, patience, || 5), Err(RecvTimeoutError::Timeout));
+    }
+
+    #[test]
+    fn all_that_is_sent_is_counted() {
+        let home = Scratch::new("session-sent");
+        let file = home.file("long", &[b'x'; 200_000]);
+        let (send, sent) = channel();
+        send.send(Bytes::These(b"go\n".to_vec())).expect("it is taken");
+        send.send(Bytes::Of(File::open(file).expect("it is there"))).expect("it is taken");
+        drop(send);
+        let mut to = File::create(home.join("to")).expect("made");
+        let taken = AtomicU64::new(0);
+        write_all(&mut to, &sent, &taken);
+        assert_eq!(taken.into_inner(), 200_003);
+        assert_eq!(std::fs::metadata(home.join("to")).expect("it is there").len(), 200_003);
     }
 
     /// Once each was waited for in turn, and a cluster of thirty lost hosts took a minute to end.
