@@ -84,6 +84,10 @@ pub(crate) struct Chunks {
     files: HashMap<Name, Kept>,
     /// Where a chunk is found: file and offset.
     found: HashMap<Hash, (Name, u64)>,
+    /// Who may lack a chunk.
+    wanted: HashMap<Hash, Vec<Name>>,
+    /// Bytes of all files.
+    held: u64,
     clock: u64,
 }
 
@@ -134,8 +138,8 @@ pub(crate) fn absent(file: &File, recipe: &Recipe) -> HashMap<Hash, Vec<u64>> {
 impl Chunks {
     /// None yet, in a directory that is there or can be made.
     pub(crate) fn new(directory: PathBuf) -> Chunks {
-        let (files, found) = (HashMap::new(), HashMap::new());
-        Chunks { directory, home: None, counted: None, files, found, clock: 0 }
+        let (files, found, wanted) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Chunks { directory, home: None, counted: None, files, found, wanted, held: 0, clock: 0 }
     }
 
     /// None yet, in a node's directory below that of all nodes of this machine.
@@ -216,7 +220,7 @@ impl Chunks {
         let (recipe, is_shared, is_unseen) = (recipe.clone(), false, true);
         self.find(&name, &recipe);
         let kept = Kept { recipe, mode, file, missing, stamp, is_shared, used, users, is_unseen };
-        self.files.insert(name, kept);
+        self.insert(name, kept);
         Some(name)
     }
 
@@ -260,6 +264,7 @@ impl Chunks {
             file.set_len(kept.recipe.size)?;
             kept.file = Some(file);
             self.found.retain(|hash, (file, _)| file != name || !missing.contains_key(hash));
+            missing.keys().for_each(|hash| self.wanted.entry(*hash).or_default().push(*name));
             kept.missing = missing;
         } else {
             // The pieces do not tell of bytes behind them, with which the next who takes it over
@@ -321,11 +326,17 @@ impl Chunks {
             kept.missing.entry(hash).or_default().push(offset);
         }
         let is_whole = kept.missing.is_empty();
-        self.files.insert(name, kept);
+        self.insert(name, kept);
         if is_whole {
             self.complete(&name)?;
         }
         Ok(name)
+    }
+
+    fn insert(&mut self, name: Name, kept: Kept) {
+        self.held += kept.recipe.size;
+        kept.missing.keys().for_each(|hash| self.wanted.entry(*hash).or_default().push(name));
+        self.files.insert(name, kept);
     }
 
     /// A chunk that a file lacks and another has: the other, and where in it that is.
@@ -413,8 +424,10 @@ impl Chunks {
 
     /// Writes a chunk to where it is lacking; one of these places.
     fn put(&mut self, hash: &Hash, bytes: &[u8]) -> Result<Option<(Name, u64)>> {
-        let lacks = |(name, kept): (&Name, &Kept)| kept.missing.contains_key(hash).then_some(*name);
-        let lacking: Vec<Name> = self.files.iter().filter_map(lacks).collect();
+        let wanted = self.wanted.get(hash).into_iter().flatten().copied();
+        let lacks =
+            |name: &Name| self.files.get(name).is_some_and(|it| it.missing.contains_key(hash));
+        let lacking: Vec<Name> = wanted.filter(lacks).collect();
         if lacking.is_empty() {
             return Ok(None);
         }
@@ -425,7 +438,8 @@ impl Chunks {
         for name in lacking {
             let kept = self.files.get_mut(&name).expect("it is there");
             let file = kept.file.as_ref().expect("what lacks a chunk grows");
-            for offset in &kept.missing[hash] {
+            let Some(offsets) = kept.missing.get(hash) else { continue };
+            for offset in offsets {
                 file.write_all_at(bytes, *offset)?;
             }
             let offsets = kept.missing.remove(hash).expect("it lacks it");
@@ -434,6 +448,7 @@ impl Chunks {
                 whole.push(name);
             }
         }
+        self.wanted.remove(hash);
         whole.iter().try_for_each(|name| self.complete(name))?;
         Ok(place)
     }
@@ -490,8 +505,7 @@ impl Chunks {
     /// Removes what was used longest ago while there is no room for so many bytes more.
     fn make_room(&mut self, more: u64) {
         loop {
-            let held: u64 = self.files.values().map(|kept| kept.recipe.size).sum();
-            if held.saturating_add(more) <= self.most() {
+            if self.held.saturating_add(more) <= self.most() {
                 return;
             }
             let unused = self.files.iter().filter(|(_, kept)| kept.users == 0);
@@ -511,275 +525,22 @@ impl Chunks {
 
     /// Removes a file, whoever wants it.
     fn remove(&mut self, name: &Name) {
-        if self.files.remove(name).is_some() {
-            let _ = fs::remove_file(self.path(name));
-            self.found.retain(|_, (file, _)| file != name);
+        let Some(kept) = self.files.remove(name) else { return };
+        let _ = fs::remove_file(self.path(name));
+        self.held -= kept.recipe.size;
+        for hash in &kept.recipe.chunks {
+            if self.found.get(hash).is_some_and(|(file, _)| file == name) {
+                self.found.remove(hash);
+            }
+            if let Some(files) = self.wanted.get_mut(hash) {
+                files.retain(|file| file != name);
+                if files.is_empty() {
+                    self.wanted.remove(hash);
+                }
+            }
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::relay::receive::Landing;
-    use crate::scratch::Scratch;
-    use std::ops::{Deref, DerefMut};
-
-    /// Chunks whose directory goes with the test.
-    struct Kept {
-        chunks: Chunks,
-        _directory: Scratch,
-    }
-
-    impl Deref for Kept {
-        type Target = Chunks;
-
-        fn deref(&self) -> &Chunks {
-            &self.chunks
-        }
-    }
-
-    impl DerefMut for Kept {
-        fn deref_mut(&mut self) -> &mut Chunks {
-            &mut self.chunks
-        }
-    }
-
-    fn chunks(of: &str) -> Kept {
-        let directory = Scratch::new(&format!("chunks-{of}"));
-        Kept { chunks: Chunks::new(directory.to_owned()), _directory: directory }
-    }
-
-    fn bytes(seed: u8, length: usize) -> Vec<u8> {
-        (0..length).map(|at| seed.wrapping_add((at % 251) as u8)).collect()
-    }
-
-    fn recipe(parts: &[&[u8]]) -> Recipe {
-        let size = parts.iter().map(|part| part.len() as u64).sum();
-        Recipe { size, chunks: parts.iter().map(|part| Hash::of(part)).collect() }
-    }
-
-    #[test]
-    fn a_file_grows_out_of_its_chunks_and_shares_them_with_the_next() {
-        let mut kept = chunks("grow");
-        let (a, b, c) = (bytes(1, CHUNK), bytes(2, CHUNK), bytes(3, 77));
-        let one = recipe(&[&a, &b, &a, &c]);
-        let name = kept.keep(0o755, &one).unwrap();
-        assert!(kept.lack(&[name], &one.chunks[0]) && !kept.is_whole(&name));
-        for part in [&c, &a, &b] {
-            kept.take(&Hash::of(part), part).unwrap();
-        }
-        let whole = [&a[..], &b, &a, &c].concat();
-        assert_eq!(fs::read(kept.path(&name)).unwrap(), whole);
-        assert_eq!(fs::metadata(kept.path(&name)).unwrap().mode() & 0o777, 0o755);
-        // All of the second is there.
-        let other = kept.keep(0o644, &recipe(&[&b, &c])).unwrap();
-        assert_eq!(fs::read(kept.path(&other)).unwrap(), [&b[..], &c].concat());
-        assert!(kept.is_whole(&other));
-    }
-
-    #[test]
-    fn the_nodes_of_a_machine_share_the_room() {
-        let home = Scratch::new("chunks-share");
-        let mut nodes = ["n1", "n2", "n3"].map(|node| Chunks::of_node(&home.join(node), &home));
-        for node in &nodes {
-            fs::create_dir_all(&node.directory).unwrap();
-        }
-        // What else is there keeps nothing.
-        fs::create_dir_all(home.join("n4")).unwrap();
-        assert_eq!(nodes.each_mut().map(Chunks::sharers), [3; 3]);
-    }
-
-    #[test]
-    fn what_is_left_of_a_file_that_grew_is_not_wanted_again_and_a_whole_one_is_taken_over() {
-        let mut kept = chunks("left");
-        let (a, b, c) = (bytes(1, CHUNK), bytes(2, CHUNK), bytes(3, CHUNK));
-        let one = recipe(&[&a, &b, &c]);
-        let name = kept.keep(0o755, &one).unwrap();
-        kept.take(&one.chunks[0], &a).unwrap();
-        kept.take(&one.chunks[1], &b).unwrap();
-        // It is killed, and a byte of what it wrote was never written.
-        let file = File::options().write(true).open(kept.path(&name)).unwrap();
-        file.write_all_at(&[b[7] ^ 1], CHUNK as u64 + 7).unwrap();
-        let mut next = Chunks::new(kept.directory.clone());
-        assert_eq!(next.adopt(0o755, &one), None);
-        next.keep(0o755, &one).unwrap();
-        let lacks = |hash: &Hash| next.lack(&[name], hash);
-        assert_eq!(
-            [&one.chunks[0], &one.chunks[1], &one.chunks[2]].map(lacks),
-            [false, true, true]
-        );
-        next.take(&one.chunks[2], &c).unwrap();
-        next.take(&one.chunks[1], &b).unwrap();
-        assert_eq!(fs::read(next.path(&name)).unwrap(), [a, b, c].concat());
-        assert_eq!(Chunks::new(kept.directory.clone()).adopt(0o755, &one), Some(name));
-    }
-
-    #[test]
-    fn a_link_under_the_name_of_a_file_that_grows_is_not_followed() {
-        let mut kept = chunks("link");
-        let of = recipe(&[&bytes(1, 5000)]);
-        let precious = kept.directory.with_extension("precious");
-        fs::create_dir_all(&kept.directory).unwrap();
-        fs::write(&precious, "precious").unwrap();
-        std::os::unix::fs::symlink(&precious, kept.path(&super::name(0o644, &of))).unwrap();
-        let refused = kept.keep(0o644, &of).unwrap_err();
-        assert_eq!(refused.errno, Errno::LOOP);
-        assert_eq!(fs::read(&precious).unwrap(), b"precious");
-        fs::remove_file(&precious).unwrap();
-    }
-
-    #[test]
-    fn a_file_that_two_have_taken_over_goes_with_the_second_of_them() {
-        let mut kept = chunks("twice");
-        let a = bytes(1, 5000);
-        let of = recipe(&[&a]);
-        let name = kept.keep(0o644, &of).unwrap();
-        kept.take(&of.chunks[0], &a).unwrap();
-        let mut next = Chunks::new(kept.directory.clone());
-        assert_eq!([(); 2].map(|()| next.adopt(0o644, &of)), [Some(name); 2]);
-        next.release(&name);
-        // There is no room for so much, and still it stays.
-        next.make_room(u64::MAX);
-        assert!(next.path(&name).exists());
-        next.release(&name);
-        next.make_room(u64::MAX);
-        assert!(!next.path(&name).exists());
-    }
-
-    #[test]
-    fn what_was_taken_over_and_is_wrong_comes_again_where_it_is_and_is_copied_to_nobody() {
-        let mut kept = chunks("unseen");
-        let (a, b) = (bytes(1, CHUNK), bytes(2, CHUNK));
-        let of = recipe(&[&a, &b]);
-        let name = kept.keep(0o644, &of).unwrap();
-        of.chunks.iter().zip([&a, &b]).for_each(|(hash, part)| kept.take(hash, part).unwrap());
-        let file = File::options().write(true).open(kept.path(&name)).unwrap();
-        file.write_all_at(&[b[7] ^ 1], CHUNK as u64 + 7).unwrap();
-        let mut next = Chunks::new(kept.directory.clone());
-        assert_eq!(next.adopt(0o644, &of), Some(name));
-        let open = next.open(&name).unwrap();
-        let other = next.keep(0o600, &of).unwrap();
-        assert_eq!([0, 1].map(|at| next.lack(&[other], &of.chunks[at])), [false, true]);
-        let look = next.to_check(&name).expect("it seems to be whole");
-        next.checked(&name, &look, absent(&look.file, &of)).unwrap();
-        assert!(next.to_check(&name).is_none() && !next.is_whole(&name));
-        assert_eq!(next.keep(0o644, &of).unwrap(), name);
-        assert_eq!([0, 1].map(|at| next.lack(&[name], &of.chunks[at])), [false, true]);
-        next.take(&of.chunks[1], &b).unwrap();
-        assert!(next.is_whole(&name));
-        let mut all = vec![0; 2 * CHUNK];
-        open.read_exact_at(&mut all, 0).unwrap();
-        assert_eq!(all, [a, b].concat(), "who had it open has what came again");
-        // What is right is not asked for again.
-        let look = next.to_check(&name).unwrap();
-        next.checked(&name, &look, absent(&look.file, &of)).unwrap();
-        assert!(next.is_whole(&name));
-    }
-
-    #[test]
-    fn a_corrupt_chunk_is_refused_and_the_right_one_still_taken() {
-        let mut kept = chunks("corrupt");
-        let a = bytes(1, 5000);
-        let name = kept.keep(0o755, &recipe(&[&a])).unwrap();
-        for wrong in [&bytes(2, 5000)[..], &a[..4999], b""] {
-            let refused = kept.take(&Hash::of(&a), wrong).unwrap_err();
-            assert!(refused.text.contains("corrupt"), "{refused}");
-        }
-        assert!(kept.lack(&[name], &Hash::of(&a)));
-        kept.take(&Hash::of(&a), &a).unwrap();
-        assert_eq!(fs::read(kept.path(&name)).unwrap(), a);
-    }
-
-    #[test]
-    fn a_file_that_was_written_to_is_made_anew() {
-        let mut kept = chunks("written");
-        let a = bytes(1, 5000);
-        let of = recipe(&[&a]);
-        let name = kept.keep(0o755, &of).unwrap();
-        kept.take(&Hash::of(&a), &a).unwrap();
-        assert!(kept.keep(0o755, &of).is_ok() && kept.is_whole(&name));
-        fs::write(kept.path(&name), b"#!/bin/false\n").unwrap();
-        kept.keep(0o755, &of).unwrap();
-        assert!(kept.lack(&[name], &of.chunks[0]));
-        // Nor does another file get its bytes.
-        kept.take(&Hash::of(&a), &a).unwrap();
-        fs::write(kept.path(&name), b"#!/bin/false\n").unwrap();
-        let other = kept.keep(0o600, &of).unwrap();
-        assert!(kept.lack(&[other], &of.chunks[0]));
-        kept.release(&other);
-        assert!(!kept.path(&other).exists() && kept.path(&name).exists());
-    }
-
-    #[test]
-    fn what_a_job_may_write_to_is_its_own() {
-        let mut kept = chunks("own");
-        let home = kept.directory.with_extension("session");
-        let _ = fs::remove_dir_all(&home);
-        fs::create_dir(&home).unwrap();
-        let landing =
-            Landing { directory: home.clone(), argv: Default::default(), env: Default::default() };
-        let mut session = Unpacker::new(vec![landing.clone()], "").unwrap();
-        let mut copier = Unpacker::new(vec![landing], "").unwrap().take_places();
-        let data = bytes(1, 5000);
-        let program = [b"\x7fELF", &data[..]].concat();
-        let script = [b"#!/bin/sh\n", &data[..]].concat();
-        let cases: [(&str, u32, &[u8], bool); 7] = [
-            ("program", 0o755, &program, true),
-            ("script", 0o700, &script, true),
-            ("read-only", 0o444, &data, true),
-            ("data", 0o644, &data, false),
-            ("data-of-fat", 0o755, &data, false),
-            ("data-of-all", 0o777, &data, false),
-            ("program-of-all", 0o777, &program, false),
-        ];
-        for (path, mode, whole, is_shared) in cases {
-            let name = kept.keep(mode, &recipe(&[whole])).unwrap();
-            kept.take(&Hash::of(whole), whole).unwrap();
-            assert_eq!(kept.give(&name, &mut session, path).unwrap(), is_shared);
-            if !is_shared {
-                let (file, mode) = kept.to_copy(&name, path).unwrap();
-                copier.copy(path, (&file, mode), &mut |step| step()).unwrap();
-            }
-            let (own, store) = (home.join(path), kept.path(&name));
-            assert_eq!(fs::read(&own).unwrap(), whole);
-            let inode = |path| fs::metadata(path).unwrap().ino();
-            assert_eq!(inode(&own) == inode(&store), is_shared, "{path}");
-            if !is_shared {
-                fs::write(&own, "changed").unwrap();
-                assert_eq!(fs::read(&store).unwrap(), whole, "{path}");
-            }
-        }
-        // What was written to all the same is given to nobody.
-        let name = kept.keep(0o755, &recipe(&[&program])).unwrap();
-        fs::write(home.join("program"), "changed").unwrap();
-        let refused = kept.give(&name, &mut session, "again").unwrap_err();
-        assert!(refused.text.contains("another job has written"), "{refused}");
-        fs::remove_dir_all(&home).unwrap();
-    }
-
-    #[test]
-    fn what_was_used_longest_ago_makes_room() {
-        let mut kept = chunks("room");
-        let third = CHUNK_STORE_MAX / 3;
-        let one = |seed: u8| {
-            // Growing files are sparse, so this takes no room.
-            let recipe = Recipe { size: third, chunks: vec![Hash([seed; 32])] };
-            (recipe.clone(), Hash([seed; 32]))
-        };
-        let names: Vec<Name> = (1..=3)
-            .map(|seed| {
-                let name = kept.keep(0o755, &one(seed).0).unwrap();
-                kept.files.get_mut(&name).unwrap().missing.clear();
-                kept.complete(&name).unwrap();
-                kept.release(&name);
-                name
-            })
-            .collect();
-        // One that a job waits for stays, though it was used longer ago than others.
-        kept.keep(0o755, &one(1).0).unwrap();
-        kept.keep(0o755, &one(4).0).unwrap();
-        assert!(kept.files.contains_key(&names[0]) && !kept.files.contains_key(&names[1]));
-        assert!(!kept.path(&names[1]).exists() && !kept.found.contains_key(&one(2).1));
-    }
-}
+mod tests;

@@ -93,6 +93,11 @@ impl Flow {
         (place >= WINDOW).then(|| self.sent() + place + 1 - WINDOW)
     }
 
+    /// What nodes have counted that have all chunks up to this one.
+    pub fn up_to_chunk(&self, place: u64) -> u64 {
+        self.with_chunks(0) + place + 1
+    }
+
     /// What nodes have counted that have all of so many chunks.
     pub fn with_chunks(&self, chunks: usize) -> u64 {
         self.sent() + chunks as u64

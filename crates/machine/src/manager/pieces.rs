@@ -12,7 +12,7 @@
 //! If one has dropped something, the others run already while it gets that.
 
 use super::Manager;
-use super::flow::{COUNTS, FLYING, Flow, HEAR, Lacking};
+use super::flow::{COUNTS, FLYING, Flow, HEAR, Lacking, WINDOW};
 use super::holdings::Holder;
 use super::job::{Job, State};
 use super::report;
@@ -280,6 +280,12 @@ struct Told {
     to: Lacking,
     /// The one that the client is giving: its number, and as much of its letter as there is.
     given: Option<(u32, Vec<u8>)>,
+    /// Those that wait for others to go with, to the same nodes, and the last of them.
+    batch: Bundle,
+    batch_to: Option<Nodes>,
+    batch_last: u64,
+    /// The last of each letter that nodes may have and not have unpacked.
+    unheard: VecDeque<u64>,
     /// How many were sent.
     sent: usize,
     /// All nodes have all of them.
@@ -436,6 +442,7 @@ impl Pieces {
             let text = "the nodes drop the job's files as fast as they get them  [E205]";
             return Err((None, Error::new(Errno::NOSPC, text)));
         }
+        self.told.unheard.clear();
         let (count, coming) = (self.flow.sent(), self.told.to.coming());
         self.post(job, Order::Chunks { job: self.job, count, coming }.letter())
     }
@@ -477,11 +484,36 @@ impl Pieces {
             // Nobody lacks it.
             return Ok(());
         }
-        self.flush(job)?;
-        if let Some(count) = self.flow.before_chunk(number.into()) {
-            self.await_count(job, (&to, count), |_| false)?;
-        }
         self.told.sent += 1;
+        self.flush_orders(job)?;
+        if self.told.batch_to.as_ref() != Some(&to) {
+            self.send_chunks(job)?;
+            self.told.batch_to = Some(to);
+        }
+        // What costs is a letter: many short files are in one.
+        if let Some(before) = self.told.batch.add(letter) {
+            self.send_batch(job, before)?;
+        }
+        self.told.batch_last = number.into();
+        if self.told.batch.is_due() { self.send_chunks(job) } else { Ok(()) }
+    }
+
+    /// Sends the chunks that were given and wait for others.
+    fn send_chunks(&mut self, job: &Job) -> std::result::Result<(), Failed> {
+        match self.told.batch.take() {
+            Some(letter) => self.send_batch(job, letter),
+            None => Ok(()),
+        }
+    }
+
+    fn send_batch(&mut self, job: &Job, letter: Vec<u8>) -> std::result::Result<(), Failed> {
+        let Some(to) = self.told.batch_to.clone() else { return Ok(()) };
+        if self.told.unheard.len() as u64 >= WINDOW
+            && let Some(last) = self.told.unheard.pop_front()
+        {
+            self.await_count(job, (&to, self.flow.up_to_chunk(last)), |_| false)?;
+        }
+        self.told.unheard.push_back(self.told.batch_last);
         self.send(job, &to, letter)
     }
 
@@ -544,6 +576,7 @@ impl Pieces {
 
     /// Sends a letter to all nodes, with those that follow it soon.
     pub(super) fn post(&mut self, job: &Job, letter: Vec<u8>) -> std::result::Result<(), Failed> {
+        self.send_chunks(job)?;
         if let Some(before) = self.bundle.add(letter) {
             self.send(job, &self.to.clone(), before)?;
         }
@@ -551,6 +584,11 @@ impl Pieces {
     }
 
     fn flush(&mut self, job: &Job) -> std::result::Result<(), Failed> {
+        self.send_chunks(job)?;
+        self.flush_orders(job)
+    }
+
+    fn flush_orders(&mut self, job: &Job) -> std::result::Result<(), Failed> {
         match self.bundle.take() {
             Some(letter) => self.send(job, &self.to.clone(), letter),
             None => Ok(()),

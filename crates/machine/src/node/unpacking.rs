@@ -12,6 +12,7 @@ use crate::launch::Shipment;
 use crate::relay::receive::{Known, Unpacker};
 use muster_base::limits::JOB_CHUNKS_MAX;
 use muster_ninep::error::{Errno, Result, fail};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What has come of a step.
@@ -34,6 +35,8 @@ pub(super) struct Unpacking {
     /// The files that the stream told by their chunks: which they are among those kept here, until
     /// they are in the sessions.
     known: Vec<(Hash, Known)>,
+    /// Which of them have a chunk.
+    with: HashMap<Hash, Vec<Hash>>,
     /// The chunks were told of, and the files are in the sessions.
     is_gathered: bool,
     /// All of them are here, and some are being copied into the sessions.
@@ -65,6 +68,7 @@ impl Unpacking {
             unpacker: Unpacker::new(landings, arch)?,
             tally: Tally::new(shipment),
             known: Vec::new(),
+            with: HashMap::new(),
             is_gathered: true,
             giving: None,
             run: Run::No,
@@ -150,11 +154,16 @@ impl Unpacking {
                 continue;
             }
             let name = chunks.keep(known.mode, &known.recipe)?;
+            for hash in &known.recipe.chunks {
+                let with = self.with.entry(*hash).or_default();
+                if with.last() != Some(&name) {
+                    with.push(name);
+                }
+            }
             self.known.push((name, known));
         }
-        let growing = self.growing(chunks);
-        let has_run = self.run == Run::Done;
-        self.tally.round(coming, |hash| !has_run && chunks.lack(&growing, hash));
+        let (with, has_run) = (&self.with, self.run == Run::Done);
+        self.tally.round(coming, |hash| !has_run && lack(with, chunks, hash));
         let unpacked = self.advance(chunks)?;
         Ok(Unpacked { lacks: self.tally.lacks(), ..unpacked })
     }
@@ -173,9 +182,8 @@ impl Unpacking {
     /// Sees what is there by now; at the end puts the files into the sessions, but for those that
     /// are to be copied.
     pub(super) fn advance(&mut self, chunks: &mut Chunks) -> Result<Unpacked> {
-        let growing = self.growing(chunks);
-        let has_run = self.run == Run::Done;
-        let is_whole = self.tally.advance(|hash| !has_run && chunks.lack(&growing, hash));
+        let (with, has_run) = (&self.with, self.run == Run::Done);
+        let is_whole = self.tally.advance(|hash| !has_run && lack(with, chunks, hash));
         if is_whole && !self.is_gathered && self.giving.is_none() {
             if let Some(lacks) = self.mend(chunks)? {
                 return Ok(self.unpacked(Some(lacks)));
@@ -205,6 +213,7 @@ impl Unpacking {
     pub(super) fn has_given(&mut self, chunks: &mut Chunks) -> Unpacked {
         self.giving = None;
         self.known.drain(..).for_each(|(name, _)| chunks.release(&name));
+        self.with.clear();
         self.is_gathered = true;
         self.unpacked(None)
     }
@@ -215,14 +224,15 @@ impl Unpacking {
         for (_, known) in &self.known {
             chunks.mend(known.mode, &known.recipe)?;
         }
-        let growing = self.growing(chunks);
-        self.tally.dropped(|hash| chunks.lack(&growing, hash));
+        let with = &self.with;
+        self.tally.dropped(|hash| lack(with, chunks, hash));
         Ok(self.tally.lacks())
     }
+}
 
-    fn growing(&self, chunks: &Chunks) -> Vec<Hash> {
-        self.files().filter(|name| !chunks.is_whole(name)).copied().collect()
-    }
+/// Whether a file that has a chunk lacks it still.
+fn lack(with: &HashMap<Hash, Vec<Hash>>, chunks: &Chunks, hash: &Hash) -> bool {
+    with.get(hash).is_some_and(|files| chunks.lack(files, hash))
 }
 
 #[cfg(test)]
