@@ -2,18 +2,25 @@
 //!
 //! A file's identity is its device, inode, length and times; while they are the same, so is what it
 //! says, with one exception: what is changed twice within the grain of the clock that stamps it.
-//! So a file that was changed a moment ago is not remembered, as git does it.
+//! So a file that was changed a moment ago is not remembered, as git does it. Nor is one that is
+//! hashed as soon as looked up; and of many, the oldest are forgotten.
 
 use crate::chunk::{HASH, Hash, Recipe, count, length, read};
 use muster_base::limits::CHUNK;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Seconds for which a change may hide another: the coarsest clock of a file system has two.
 const GRAIN: i64 = 2;
+
+/// Bytes of a file that is worth to be remembered.
+const WORTH: u64 = 1 << 20;
+
+/// How many are remembered: each takes an inode and a page, which may be memory.
+const MOST: usize = 4096;
 
 /// How files are hashed, and where that is remembered.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +40,8 @@ impl Recipes {
     /// When it cannot be read, [`io::ErrorKind::UnexpectedEof`] when it is shorter than it was.
     pub fn of(&self, file: &File, meta: &Metadata) -> io::Result<Recipe> {
         let size = meta.len();
-        let at = self.directory.as_ref().map(|directory| directory.join(identity(meta)));
+        let directory = self.directory.as_ref().filter(|_| size >= WORTH);
+        let at = directory.map(|directory| directory.join(identity(meta)));
         let remembered = at.as_ref().and_then(|at| fs::read(at).ok());
         if let Some(hashes) = remembered
             && hashes.len() as u64 == count(size) * HASH as u64
@@ -70,7 +78,7 @@ fn identity(meta: &Metadata) -> String {
 }
 
 /// Renamed into place: nobody reads half of it.
-fn remember(at: &std::path::Path, recipe: &Recipe) -> io::Result<()> {
+fn remember(at: &Path, recipe: &Recipe) -> io::Result<()> {
     let Some(directory) = at.parent() else { return Ok(()) };
     // Not its parents: a cluster that is gone leaves none.
     if let Err(error) = fs::create_dir(directory)
@@ -81,12 +89,29 @@ fn remember(at: &std::path::Path, recipe: &Recipe) -> io::Result<()> {
     let new = at.with_extension(std::process::id().to_string());
     let hashes: Vec<u8> = recipe.chunks.iter().flat_map(|hash| hash.0).collect();
     fs::write(&new, hashes)?;
-    fs::rename(&new, at)
+    fs::rename(&new, at)?;
+    forget_oldest(directory, MOST)
+}
+
+/// Makes room for more where there are too many, among them what was half written when its process
+/// was killed.
+fn forget_oldest(directory: &Path, most: usize) -> io::Result<()> {
+    if fs::read_dir(directory)?.count() <= most {
+        return Ok(());
+    }
+    let when = |one: fs::DirEntry| Some((one.metadata().ok()?.modified().ok()?, one.path()));
+    let mut all: Vec<_> = fs::read_dir(directory)?.flatten().filter_map(when).collect();
+    all.sort_unstable();
+    let many = (all.len() - most.min(all.len())) + most / 4;
+    // Another may do the same.
+    all.iter().take(many).for_each(|(_, path)| drop(fs::remove_file(path)));
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use std::os::unix::fs::FileExt;
     use std::time::Duration;
 
@@ -95,7 +120,7 @@ mod tests {
         let place = std::env::temp_dir().join(format!("muster-recipe-{}", std::process::id()));
         fs::create_dir_all(&place).unwrap();
         let path = place.join("file");
-        fs::write(&path, vec![7; CHUNK + 5]).unwrap();
+        fs::write(&path, vec![7; 2 * CHUNK + 5]).unwrap();
         let recipes = Recipes::remembered(place.join("recipes"));
         let of = || {
             let file = File::open(&path).unwrap();
@@ -103,8 +128,8 @@ mod tests {
         };
         let kept = || fs::read_dir(place.join("recipes")).map_or(0, Iterator::count);
         let whole = of();
-        assert_eq!((whole.size, whole.chunks.len()), (CHUNK as u64 + 5, 2));
-        assert_eq!(whole.chunks[1], Hash::of(&[7; 5]));
+        assert_eq!((whole.size, whole.chunks.len()), (2 * CHUNK as u64 + 5, 3));
+        assert_eq!(whole.chunks[2], Hash::of(&[7; 5]));
         // It was written a moment ago.
         assert_eq!(kept(), 0);
         std::thread::sleep(Duration::from_secs(GRAIN as u64 + 2));
@@ -115,5 +140,24 @@ mod tests {
         assert_ne!(changed.chunks[0], whole.chunks[0]);
         assert_eq!(changed.chunks[1], whole.chunks[1]);
         fs::remove_dir_all(&place).unwrap();
+    }
+
+    #[test]
+    fn of_too_many_recipes_the_oldest_are_forgotten() {
+        let place = Scratch::new("recipes");
+        for (at, name) in (0..).zip(["c", "b.77", "d", "a", "e", "f"]) {
+            let file = File::create(place.join(name)).unwrap();
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(at)).unwrap();
+        }
+        let kept = || {
+            let names = fs::read_dir(&*place).unwrap().flatten().map(|one| one.file_name());
+            let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+            names.sort_unstable();
+            names
+        };
+        forget_oldest(&place, 6).unwrap();
+        assert_eq!(kept().len(), 6);
+        forget_oldest(&place, 4).unwrap();
+        assert_eq!(kept(), ["a", "e", "f"]);
     }
 }
