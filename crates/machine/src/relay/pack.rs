@@ -42,6 +42,9 @@ pub enum PackError {
     /// The file is another one than when it was listed.
     #[error("{path}: changed while it was sent (it had {1} bytes, then {2})", path = .0.display())]
     Changed(PathBuf, u64, String),
+    /// It says something else than when it was looked at.
+    #[error("{path}: changed while it was sent", path = .0.display())]
+    Written(PathBuf),
     /// Too many files.
     #[error("{path}: more than {RECORDS_MAX} files cannot be sent", path = .0.display())]
     Many(PathBuf),
@@ -263,6 +266,8 @@ impl Load {
 pub struct Source {
     path: PathBuf,
     offset: u64,
+    /// What they hash to.
+    hash: Hash,
     /// Its bytes.
     pub length: usize,
 }
@@ -271,9 +276,9 @@ impl Source {
     /// Reads it.
     ///
     /// # Errors
-    /// [`PackError`] when the file cannot be read, or is shorter by now.
+    /// [`PackError`] when the file cannot be read, or has changed.
     pub fn read(&self, bytes: &mut Vec<u8>) -> Result<(), PackError> {
-        let file = File::open(&self.path).map_err(at(&self.path))?;
+        let file = open(&self.path)?;
         bytes.resize(self.length, 0);
         file.read_exact_at(bytes, self.offset).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => {
@@ -281,8 +286,20 @@ impl Source {
                 PackError::Changed(self.path.clone(), had, "fewer".to_owned())
             }
             _ => PackError::Io(self.path.clone(), error),
-        })
+        })?;
+        // Nodes would say that it is corrupt, and do not know which file it is of.
+        match Hash::of(bytes) == self.hash {
+            true => Ok(()),
+            false => Err(PackError::Written(self.path.clone())),
+        }
     }
+}
+
+/// Opens a file; a pipe that was put in its place since does not hold us up.
+fn open(path: &Path) -> Result<File, PackError> {
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
+    options.open(path).map_err(at(path))
 }
 
 /// The files that are told by their chunks.
@@ -395,10 +412,7 @@ impl Packer {
                 self.out.extend_from_slice(&target);
             }
             Kind::File(size) => {
-                // A pipe put in its place since must not hold us up.
-                let mut options = File::options();
-                options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC);
-                let file = options.open(&entry.source).map_err(at(&entry.source))?;
+                let file = open(&entry.source)?;
                 let now = file.metadata().map_err(at(&entry.source))?;
                 if !now.is_file() || now.len() != size {
                     let now = now.len().to_string();
@@ -441,7 +455,7 @@ impl Packer {
         for (hash, offset, length) in recipe.pieces() {
             self.out.extend_from_slice(&hash.0);
             if known.seen.insert(hash) {
-                known.chunks.push(Source { path: source.clone(), offset, length });
+                known.chunks.push(Source { path: source.clone(), offset, hash, length });
             }
         }
         Ok(())
@@ -666,5 +680,22 @@ mod tests {
             dir.file("f", b"other");
             assert!(told(load).err().unwrap().to_string().contains("then 5"));
         }
+    }
+
+    /// It was sent, and each node said of a file without a name that it was corrupt.
+    #[test]
+    fn a_file_that_is_written_to_after_it_was_told_is_named() {
+        let dir = Scratch::new("pack-written");
+        let path = dir.file("f", &[7; 5000]);
+        let mut load = Load::new();
+        load.add(&path).unwrap();
+        let (mut packer, mut part) = (load.stream_known(Recipes::default()), Vec::new());
+        while packer.next_chunk(&mut part).unwrap() {}
+        let [source] = &packer.into_chunks()[..] else { panic!("it is one chunk") };
+        source.read(&mut part).unwrap();
+        assert_eq!(part, [7; 5000]);
+        File::options().write(true).open(&path).unwrap().write_all_at(b"x", 3).unwrap();
+        let said = source.read(&mut part).unwrap_err().to_string();
+        assert_eq!(said, format!("{}: changed while it was sent", path.display()));
     }
 }
