@@ -195,7 +195,7 @@ struct Shared {
     /// Where others reach us.
     address: Option<String>,
     link: Mutex<Link>,
-    helpers: Mutex<HashMap<String, Arc<Mutex<Option<Source>>>>>,
+    helpers: Mutex<HashMap<String, Arc<Mutex<Slot>>>>,
     /// Chunks that the server had wrong, or did not give, once.
     doubted: Mutex<HashSet<Chunk>>,
     words: mpsc::Sender<Word>,
@@ -214,6 +214,9 @@ struct Link {
     number: u64,
     session: Session,
 }
+
+/// The file of a helper, or why it could not be opened; none yet.
+type Slot = Option<muster_ninep::error::Result<Source>>;
 
 /// What a source did not do.
 enum Failed {
@@ -423,7 +426,7 @@ impl Drop for Fetching {
         // Whoever waits for the server or a helper is told so, and they that we are gone.
         self.shared.link.lock().expect("no holder panics").session.client.close();
         for helper in self.shared.helpers.lock().expect("no holder panics").values() {
-            if let Some(source) = helper.try_lock().ok().and_then(|slot| slot.clone()) {
+            if let Some(Ok(source)) = helper.try_lock().ok().and_then(|slot| slot.clone()) {
                 source.file.client().close();
             }
         }
@@ -663,9 +666,11 @@ impl Shared {
             helpers.entry(address.to_owned()).or_default().clone()
         };
         let mut slot = slot.lock().expect("no holder panics");
-        if let Some(source) = &*slot {
-            return Ok(source.clone());
-        }
+        // Who has waited for a connection that failed does not try the same again.
+        slot.get_or_insert_with(|| self.connect(address)).clone()
+    }
+
+    fn connect(&self, address: &str) -> muster_ninep::error::Result<Source> {
         let to = read_address(address)?;
         // Whoever names himself must not send us to this machine's sockets from elsewhere.
         if matches!(to, Address::Tls(..)) != self.ask.circle.is_some() {
@@ -673,8 +678,6 @@ impl Shared {
         }
         let client = self.ask.connect(&to, PATIENCE)?;
         let name = self.held.name.to_string();
-        let source = Source::new(open(&client.root(), &name, OpenFlags::default())?);
-        *slot = Some(source.clone());
-        Ok(source)
+        Ok(Source::new(open(&client.root(), &name, OpenFlags::default())?))
     }
 }
