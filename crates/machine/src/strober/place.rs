@@ -98,8 +98,15 @@ impl Place {
         fs::create_dir_all(self.path())?;
         let draft = self.path().join(format!("new-{rank}"));
         fs::write(&draft, format!("{leader} {started}\n"))?;
-        make_if_missing(&self.job(job))?;
-        fs::rename(&draft, &path)
+        for _ in 0..TRIES {
+            make_if_missing(&self.job(job))?;
+            match fs::rename(&draft, &path) {
+                // The last of the ranks before it has left, and the directory with it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                listed => return listed,
+            }
+        }
+        fs::remove_file(&draft)
     }
 
     /// A rank has left, and its group is gone: its job's part goes as well, if it was the last.
@@ -291,6 +298,26 @@ mod tests {
         assert_eq!(names(&place.job(7)), ["n1.s1"]);
         drop(other);
         assert_eq!(place.jobs(), [] as [u32; 0]);
+    }
+
+    /// It ran through all turns for its life.
+    #[test]
+    fn a_rank_is_listed_though_the_last_one_before_it_leaves_at_that_moment() {
+        let scratch = Scratch::new("place-leave");
+        let place = Place::Lists(scratch.join("ranks"));
+        let come_and_go = |rank: &str| {
+            for _ in 0..500 {
+                let (seat, _) = place.enter(7, rank.to_owned()).unwrap();
+                seat.taken_by(std::process::id());
+                assert!(place.job(7).join(rank).exists(), "{rank} is not listed");
+            }
+        };
+        std::thread::scope(|scope| {
+            let come_and_go = &come_and_go;
+            for rank in ["n0.s1", "n1.s1"] {
+                scope.spawn(move || come_and_go(rank));
+            }
+        });
     }
 
     #[test]
