@@ -66,20 +66,24 @@ pub struct Library {
 
 /// Where libraries are looked for, whoever needs them.
 struct Places {
-    library_path: Vec<PathBuf>,
+    library_path: Vec<String>,
     cache: Cache,
 }
 
 impl Places {
     /// Those of this machine and this environment.
     fn here() -> Places {
-        let listed = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
-        // An empty word is the working directory.
-        let one = |word: &str| PathBuf::from(if word.is_empty() { "." } else { word });
-        let words = listed.split([':', ';']).filter(|_| !listed.is_empty());
+        let listed = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         let cache = Cache::read(&std::fs::read(CACHE).unwrap_or_default());
-        Places { library_path: words.map(one).collect(), cache }
+        Places { library_path: words(&listed.to_string_lossy()), cache }
     }
+}
+
+/// The words of LD_LIBRARY_PATH.
+fn words(listed: &str) -> Vec<String> {
+    // An empty one is the working directory.
+    let one = |word: &str| if word.is_empty() { "." } else { word }.to_owned();
+    listed.split([':', ';']).filter(|_| !listed.is_empty()).map(one).collect()
 }
 
 /// A file whose libraries are looked for.
@@ -200,7 +204,9 @@ fn search(
         directories.extend(rpath.into_iter().flat_map(|list| listed(list, &one.path, kind)));
         by = one.by;
     }
-    directories.extend(places.library_path.iter().cloned());
+    // What is replaced there means the program.
+    let words = places.library_path.iter();
+    directories.extend(words.flat_map(|word| listed(word, &all[0].path, kind)));
     let runpath = needs.elf.runpath.as_deref();
     directories.extend(runpath.into_iter().flat_map(|list| listed(list, &needs.path, kind)));
     let mut files: Vec<PathBuf> = directories.iter().map(|dir| dir.join(name)).collect();
@@ -291,6 +297,34 @@ mod tests {
         let all = listed("$ORIGIN/../lib:${ORIGIN}::/opt/y", file, kind);
         assert_eq!(all, ["/opt/x/bin/../lib", "/opt/x/bin", "/opt/y"].map(PathBuf::from));
         assert!(listed("/usr/$LIB", file, kind).contains(&PathBuf::from("/usr/lib64")));
+    }
+
+    #[test]
+    fn where_a_program_is_may_stand_in_the_path_of_libraries() {
+        let name = "libgcc_s.so.1";
+        let own = std::env::current_exe().unwrap();
+        let there = of([&own], &Places::here()).unwrap().into_iter().find(|one| one.name == name);
+        let Some(there) = there else { return };
+        let place = std::env::temp_dir().join(format!("muster-origin-{}", std::process::id()));
+        std::fs::create_dir_all(place.join("bin")).unwrap();
+        std::fs::create_dir_all(place.join("lib")).unwrap();
+        let program = place.join("bin/program");
+        std::fs::copy(&own, &program).unwrap();
+        std::fs::copy(&there.path, place.join("lib").join(name)).unwrap();
+        let library_path = words("/nowhere;$ORIGIN/../lib");
+        let found = of([&program], &Places { library_path, cache: Cache::default() }).unwrap();
+        let found = found.into_iter().find(|one| one.name == name).unwrap();
+        let is_ours = found.path.canonicalize().unwrap().starts_with(place.canonicalize().unwrap());
+        std::fs::remove_dir_all(&place).unwrap();
+        assert!(is_ours, "{}", found.path.display());
+    }
+
+    #[test]
+    fn an_empty_word_is_the_working_directory() {
+        assert_eq!(
+            (words("a::b"), words("")),
+            (["a", ".", "b"].map(String::from).to_vec(), vec![])
+        );
     }
 
     #[test]
