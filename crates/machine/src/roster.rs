@@ -113,11 +113,6 @@ pub struct Roster {
 }
 
 impl Roster {
-    /// Whether there is one: a cluster on several hosts has it.
-    pub fn has_hosts(&self) -> bool {
-        self.entries.is_some()
-    }
-
     /// That of the cluster in `directory`.
     ///
     /// # Errors

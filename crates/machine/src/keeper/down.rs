@@ -56,7 +56,7 @@ pub fn down(runtime: &Runtime, name: &str) -> Result<Option<Downed>, Error> {
     let Some(directory) = runtime.open(name)? else { return Ok(None) };
     let mut downed = Downed::default();
     // Gone with the directory.
-    let has_hosts = Roster::of(&directory).is_ok_and(|roster| roster.has_hosts());
+    let has_hosts = Roster::of(&directory).is_ok_and(|roster| roster.is_beyond());
     // Daemons follow their keeper fast, and the list goes with the last of them.
     let members = read_members(&directory);
     let nodes = members.iter().map(|member| member.name.clone());
