@@ -28,7 +28,8 @@
 //! control groups can be made, nodes list the leaders of the ranks' process groups instead, and
 //! these are sent SIGSTOP and SIGCONT: what has left its process group is not stopped then, what is
 //! sent SIGCONT by others runs until the next strobe, and a rank that is born out of its turn runs
-//! until then, too.
+//! until then, too. At each turn all listed ranks are sent SIGCONT, since nobody knows which of
+//! them are new: so a rank that its user has stopped goes on then.
 //!
 //! A job that the table does not name is never stopped. SIGKILL ends a frozen process as any other.
 //!
