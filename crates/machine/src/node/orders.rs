@@ -254,8 +254,8 @@ impl Crew {
                 }
             }
             Order::End { job } => {
-                // What it lacks may come for another.
-                drop(self.give_up(job));
+                // What it lacks may come for another. Who waits for files says that it has ended.
+                self.give_up(job).iter().for_each(|session| session.killed_unstarted());
                 self.lights(|of| of == job).iter().for_each(|session| session.kill_all());
             }
             Order::Lost { job, node, instance } => {

@@ -24,6 +24,7 @@ use crate::relay::receive::Landing;
 use crate::strober::place::Seat;
 use crate::usage::Usage;
 use muster_ninep::error::{Errno, Error, Result, fail};
+use rustix::process::Signal;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
@@ -310,6 +311,22 @@ impl Session {
             node.watch.bury(None, Some(cgroup), seat);
         }
         self.leave(self.state());
+    }
+
+    /// Its job is killed before its program was to run: it ends as one that was killed.
+    pub(super) fn killed_unstarted(&self) {
+        let status = Signal::KILL.as_raw();
+        let mut state = self.state();
+        if state.phase != Phase::New {
+            return;
+        }
+        state.phase = Phase::Ended { status };
+        self.changed.notify_all();
+        drop(state);
+        self.wait.set(status.to_string());
+        self.stdout.end();
+        self.stderr.end();
+        self.say_end();
     }
 
     /// The program has ended with this raw status, having used that, as far as its init knows; or
