@@ -431,7 +431,7 @@ impl Manager {
                 actions.extend(job.progress.rank_closed(rank));
                 actions
             }
-            What::Follow { .. } | What::Lacks { .. } => Vec::new(),
+            What::Follow { .. } | What::Lacks { .. } | What::Unpacks => Vec::new(),
         });
     }
 
