@@ -8,6 +8,7 @@ use muster_ninep::client::Client;
 use muster_ninep::error::Errno;
 use muster_ninep::record::{Attr, mode};
 use muster_ninep::tree::OpenFlags;
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -23,7 +24,8 @@ const PIECE: usize = 1 << 20;
 /// Copy files to, from or within the cluster tree.
 ///
 /// A path of the cluster tree starts with a colon; all others are of this machine. (A file here
-/// whose name starts with a colon is written ./:name.)
+/// whose name starts with a colon is written ./:name.) Sources of the same name, as ranks leave
+/// them on each node, are copied one by one, each into a directory of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster cp prog data.txt :/nodes/n1/3/fs/\n  \
                         muster cp :/nodes/n1/3/fs/core.17 .\n  \
@@ -41,7 +43,7 @@ pub struct Args {
 const LINKS_MAX: usize = 40;
 
 /// Where a file is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Place {
     Here(PathBuf),
     Cluster(String),
@@ -71,6 +73,14 @@ impl Place {
             Place::Cluster(path) => {
                 Place::Cluster(format!("{}/{name}", path.trim_end_matches('/')))
             }
+        }
+    }
+
+    /// The same place in the one way to write it that says nothing twice.
+    fn plain(&self) -> Place {
+        match self {
+            Place::Here(path) => Place::Here(path.components().collect()),
+            Place::Cluster(path) => Place::Cluster(format!("/{}", names_of(path).join("/"))),
         }
     }
 
@@ -115,12 +125,13 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             (Some(_), _) => anyhow!("{to} is no directory  [E160]"),
         });
     }
+    let target = |source: &Place| match source.name().filter(|_| into) {
+        Some(name) => to.join(&name),
+        None => to.clone(),
+    };
+    check_targets(from, target)?;
     for source in from {
-        let target = match (into, source.name()) {
-            (true, Some(name)) => to.join(&name),
-            (true, None) => to.clone(),
-            (false, _) => to.clone(),
-        };
+        let target = target(source);
         let no_file = || anyhow!("{source} leads to no file of the cluster  [E160]");
         let source = &copier.followed(source, "").ok_or_else(no_file)?;
         let found =
@@ -359,6 +370,23 @@ fn check_colons(to: &Place, from: &[Place]) -> Result<()> {
     Ok(())
 }
 
+/// What has been copied is not copied over: in a cluster files of different nodes have the same
+/// name as a rule. The same file named twice is one copy.
+fn check_targets(from: &[Place], target: impl Fn(&Place) -> Place) -> Result<()> {
+    let mut known: HashMap<Place, &Place> = HashMap::new();
+    for source in from {
+        let target = target(source).plain();
+        match known.get(&target) {
+            Some(other) if other.plain() != source.plain() => bail!(
+                "{other} and {source} would both be copied to {target}: copy each into a directory \
+                 of its own, or to another name; nothing was copied  [E160]"
+            ),
+            _ => drop(known.insert(target, source)),
+        }
+    }
+    Ok(())
+}
+
 /// What is copied onto itself would be emptied first, and a directory into itself has no end.
 fn check_apart(from: &Place, to: &Place) -> Result<()> {
     let (Place::Cluster(source), Place::Cluster(target)) = (from, to) else { return Ok(()) };
@@ -462,6 +490,22 @@ mod tests {
         }
         check(".", &[":/a", ":/b"]).expect("from the cluster");
         check(":/a", &["a", ":/b"]).expect("to the cluster");
+    }
+
+    #[test]
+    fn of_two_sources_of_one_name_none_is_copied_over_the_other() {
+        let check = |from: &[&str]| {
+            let from: Vec<Place> = from.iter().map(|path| Place::read(path)).collect();
+            let into = Place::read("res/");
+            let target = |source: &Place| into.join(&source.name().expect("a name"));
+            check_targets(&from, target).map_err(|error| error.to_string())
+        };
+        for from in [[":/nodes/n0/3/fs", ":/nodes/n1/3/fs/"], ["a/out", "b/./out"]] {
+            let said = check(&from).expect_err(from[0]);
+            assert!(said.contains("copied to res/") && said.contains("directory of its"), "{said}");
+        }
+        check(&[":/nodes/n0/3/fs/a", ":/nodes/n0/3/fs/b", "c"]).expect("three names");
+        check(&["a/out", "a//out", ":/a", "://b/../a/"]).expect("a file that is named twice");
     }
 
     #[test]
