@@ -310,6 +310,7 @@ impl Args {
         self.order.look()?;
         self.srun.look()?;
         self.look_at_streams()?;
+        let goals = self.goals();
         let named = self.command[0].clone();
         let program = program::find(&named, !self.no_send)?;
         let env = self.environment()?;
@@ -329,8 +330,6 @@ impl Args {
             () if self.srun.unbuffers() && !self.label => Style::Raw,
             () => Style::Lines,
         };
-        let output = self.output.unwrap_or(Goal::Ours);
-        let error = self.error.unwrap_or_else(|| output.clone());
         let last = named.rsplit('/').find(|part| !part.is_empty());
         let spec = Spec {
             nodes: self.nodes.map(|nodes| nodes as usize),
@@ -361,7 +360,7 @@ impl Args {
             bcast: self.bcast,
             libraries: Vec::new(),
             input,
-            goals: [output, error],
+            goals,
             style,
             label: self.label,
             quiet: self.quiet,
@@ -375,6 +374,17 @@ impl Args {
             wish.libraries = libraries::wanted(&wish.program, &wish.bcast)?;
         }
         Ok(wish)
+    }
+
+    /// Where standard output and standard error go.
+    fn goals(&self) -> [Goal; 2] {
+        let goal = |goal: &Option<Goal>| match goal.clone() {
+            Some(Goal::Files(files)) => Some(Goal::Files(files.appending(self.srun.appends()))),
+            goal => goal,
+        };
+        let output = goal(&self.output).unwrap_or(Goal::Ours);
+        let error = goal(&self.error).unwrap_or_else(|| output.clone());
+        [output, error]
     }
 
     /// What the ranks find in their environment.
@@ -578,6 +588,8 @@ mod tests {
         );
         assert_eq!((spec.stdin, spec.grace_ms, spec.requeue), (Stdin::ALL, 5000, 0));
         assert_eq!(wish.goals[0], wish.goals[1], "errors go with the output");
+        let appending = self::wish("--open-mode=append -o log prog").unwrap().goals;
+        assert!(appending.iter().all(|goal| matches!(goal, Goal::Files(log) if log.appends)));
         assert_eq!(self::wish("-b -o all prog").unwrap().goals, [Goal::Ours, Goal::Ours]);
         let spec = self::wish("-N 2-2 -x n3 -x n[1,3] -x= prog").unwrap().spec;
         assert_eq!((spec.nodes, spec.exclude.as_deref()), (Some(2), Some("n1,n3")));

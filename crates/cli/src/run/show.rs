@@ -126,7 +126,8 @@ impl Show {
                         match known.get(&name) {
                             Some(at) => *at,
                             None => {
-                                let file = created(&name).map_err(|error| Unwritable {
+                                let file = opened(&name, template.appends);
+                                let file = file.map_err(|error| Unwritable {
                                     name: name.clone(),
                                     ours: false,
                                     error,
@@ -312,11 +313,11 @@ impl Place {
     }
 }
 
-/// An empty file. What is written goes behind what others have written meanwhile: under another
-/// name of the file, or for another job.
-fn created(name: &str) -> io::Result<File> {
+/// A file that is empty unless it is to be added to. What is written goes behind what others have
+/// written meanwhile: under another name of the file, or for another job.
+fn opened(name: &str, appends: bool) -> io::Result<File> {
     let mut options = File::options();
-    options.write(true).create(true).truncate(true).custom_flags(libc::O_APPEND).open(name)
+    options.write(true).create(true).truncate(!appends).custom_flags(libc::O_APPEND).open(name)
 }
 
 /// Writes all, also to a terminal or pipe that somebody made non-blocking.
@@ -454,6 +455,22 @@ mod tests {
             show.flush().unwrap();
         }
         assert_eq!(std::fs::read_to_string(dir.join("o")).unwrap(), "a long line\nb\nc\n");
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_added_to_keeps_what_it_has() {
+        let dir = std::env::temp_dir().join(format!("muster-added-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let template = Template::parse(&format!("{}/log", dir.display())).unwrap();
+        let goal = Goal::Files(template.appending(true));
+        for line in ["old\n", "new\n"] {
+            let nodes = ["n0".to_owned()];
+            let mut show = Show::new(Style::Lines, false, [&goal, &goal], 7, &nodes).unwrap();
+            show.data(0, line.as_bytes(), Instant::now());
+            show.flush().unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(dir.join("log")).unwrap(), "old\nnew\n");
         std::fs::remove_dir_all(&dir).unwrap();
     }
 

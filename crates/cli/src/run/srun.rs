@@ -37,6 +37,11 @@ pub struct Flags {
     #[arg(long, alias = "cpu_bind", value_name = "HOW", hide = true)]
     cpu_bind: Option<String>,
 
+    /// What becomes of what the files of --output and --error have
+    #[arg(long, value_name = "append|truncate", hide = true,
+          value_parser = ["append", "a", "truncate", "t"])]
+    open_mode: Option<String>,
+
     #[command(flatten)]
     others: Others,
 }
@@ -61,6 +66,11 @@ impl Flags {
     /// Whether the others go on when a rank fails.
     pub fn keeps_going(&self) -> bool {
         self.kill_on_bad_exit.as_deref() == Some("0") || self.zero
+    }
+
+    /// Whether output goes behind what its files have.
+    pub fn appends(&self) -> bool {
+        self.open_mode.as_deref().is_some_and(|mode| mode.starts_with('a'))
     }
 
     /// Whether output is to be passed on byte by byte.
@@ -138,7 +148,6 @@ const OTHERS: &[Other] = &[
     ("no-requeue", None, Value::Never, None),
     ("ntasks-per-core", None, Value::Always, None),
     ("ntasks-per-socket", None, Value::Always, None),
-    ("open-mode", None, Value::Always, None),
     ("overcommit", Some('O'), Value::Never, None),
     ("overlap", None, Value::Never, None),
     ("oversubscribe", Some('s'), Value::Never, None),
@@ -339,6 +348,15 @@ mod tests {
         }
         assert!(flags("--cpu-bind=none x").left_out().is_empty());
         assert!(flags("-K0 x").keeps_going() && flags("--kill-on-bad-exit=0 x").keeps_going());
+        for (words, appends) in [
+            ("--open-mode=append x", true),
+            ("--open-mode a x", true),
+            ("--open-mode=truncate x", false),
+            ("x", false),
+        ] {
+            assert_eq!(flags(words).appends(), appends, "{words}");
+        }
+        assert!(flags("--open-mode=append x").left_out().is_empty());
         for words in ["-K x", "-K1 x", "--kill-on-bad-exit x", "--kill-on-bad-exit=1 x", "x"] {
             let line = read(words);
             assert!(!line.flags.keeps_going() && line.rest == ["x"], "{words}");

@@ -7,6 +7,8 @@ use std::fmt::Write;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     pieces: Vec<Piece>,
+    /// Whether what the files have stays, and output goes behind it.
+    pub appends: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +69,13 @@ impl Template {
         if !plain.is_empty() {
             pieces.push(Piece::Text(plain));
         }
-        Ok(Template { pieces })
+        Ok(Template { pieces, appends: false })
+    }
+
+    /// The same names, of files that may be added to.
+    #[must_use]
+    pub fn appending(self, appends: bool) -> Template {
+        Template { appends, ..self }
     }
 
     /// The name for a rank.
