@@ -1,7 +1,7 @@
 //! `muster ps`: jobs, and their ranks.
 
 use super::table::{self, Column};
-use super::{SCHEMA, job_path, job_refused, jobs, now, print_json};
+use super::{SCHEMA, job_path, job_refused, jobs, now, print_json, refused};
 use crate::cluster::{Context, Status};
 use crate::members::{self, Connections, JobName, label};
 use anyhow::Result;
@@ -9,6 +9,7 @@ use muster_base::ending::Ending;
 use muster_machine::manager::overview::{JobUsage, Overview};
 use muster_machine::manager::spec::{RankPhase, RankStatus, Status as Job};
 use muster_ninep::client::Client;
+use muster_ninep::error::Errno;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -110,11 +111,23 @@ fn of_cluster(mut job: Value, cluster: Option<&str>) -> Value {
 
 /// The status of a job, with what it uses now.
 fn whole(client: &Client, name: &JobName) -> Result<Value> {
-    let text = client.read(&format!("{}/status", job_path(name.number)));
+    let text = told(client, name.number);
     let text = text.map_err(|error| job_refused(client, name, error))?;
     let mut job: Value = serde_json::from_slice(&text)?;
     look(client, &mut job);
     Ok(job)
+}
+
+fn told(client: &Client, job: u32) -> muster_ninep::error::Result<Vec<u8>> {
+    client.read(&format!("{}/status", job_path(job)))
+}
+
+/// The status of a job that was listed. Of one that was forgotten since, what the list said.
+fn since_listed(listed: &Value, told: muster_ninep::error::Result<Vec<u8>>) -> Result<Value> {
+    match told {
+        Err(error) if error.errno == Errno::NOENT => Ok(listed.clone()),
+        told => Ok(serde_json::from_slice(&told.map_err(refused)?)?),
+    }
 }
 
 const RANK_COLUMNS: [Column; 11] = [
@@ -135,9 +148,13 @@ const RANK_COLUMNS: [Column; 11] = [
 fn chosen(args: &Args, client: &Client, status: &Status) -> Result<Vec<Value>> {
     let shown = status.jobs.iter().filter(|job| args.all || job["state"] != "done");
     if args.ranks {
-        let numbers = shown.filter_map(|job| job["id"].as_u64());
-        let named = |number| JobName::here(number as u32);
-        return numbers.map(|number| whole(client, &named(number))).collect();
+        let whole = |listed: &Value| {
+            let number = listed["id"].as_u64().unwrap_or_default() as u32;
+            let mut job = since_listed(listed, told(client, number))?;
+            look(client, &mut job);
+            Ok(job)
+        };
+        return shown.map(whole).collect();
     }
     let mut shown: Vec<Value> = shown.cloned().collect();
     if shown.iter().any(|job| job["state"] != "done") {
@@ -202,6 +219,16 @@ fn rank_rows(job: &Job, cluster: Option<&str>) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_that_is_forgotten_while_jobs_are_listed_takes_no_other_with_it() {
+        let listed = json!({"id": 3, "state": "done"});
+        let told = since_listed(&listed, Err(Errno::NOENT.into())).expect("what was listed");
+        assert_eq!(told, listed);
+        let told = since_listed(&listed, Ok(br#"{"id": 3, "ranks": []}"#.into())).expect("more");
+        assert_eq!(told, json!({"id": 3, "ranks": []}));
+        since_listed(&listed, Err(Errno::TIMEDOUT.into())).expect_err("who does not answer");
+    }
 
     #[test]
     fn each_rank_is_a_row() {
