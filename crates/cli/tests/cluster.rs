@@ -240,6 +240,30 @@ fn a_mount_goes_with_its_cluster() {
     until("an empty place", || std::fs::remove_dir(&dir).ok());
 }
 
+/// As a script has that must not run twice. Needs /dev/fuse.
+#[test]
+fn a_lock_that_the_caller_holds_is_kept_by_no_cluster_and_by_no_mount() {
+    let user = User::new("lock");
+    let dir = std::env::temp_dir().join(format!("mu-held-{}", std::process::id()));
+    std::fs::create_dir_all(dir.join("at")).expect("made");
+    let (at, lock) = (dir.join("at"), dir.join("lock"));
+    let at = at.to_str().expect("text");
+    for words in [&["up", "-N", "1"][..], &["mount", at]] {
+        let mut guarded = Command::new("sh");
+        guarded.args(["-c", "exec 9>\"$0\" && flock 9 && \"$@\""]).arg(&lock);
+        let command = user.command(words);
+        guarded.arg(command.get_program()).args(command.get_args());
+        let guarded = guarded.env("MUSTER_RUNTIME", &user.runtime).env_remove("MUSTER_CLUSTER");
+        assert!(guarded.stdin(Stdio::null()).status().expect("a shell").success(), "{words:?}");
+        let held = std::fs::File::open(&lock).expect("made").try_lock();
+        assert!(held.is_ok(), "{words:?}: {held:?}");
+    }
+    user.must(&["umount", at]);
+    user.must(&["down"]);
+    user.nothing_is_left();
+    std::fs::remove_dir_all(&dir).expect("ours");
+}
+
 /// It is emptied first, or grows without end. Needs /dev/fuse.
 #[test]
 fn nothing_is_copied_onto_itself_by_its_name_in_a_mount() {

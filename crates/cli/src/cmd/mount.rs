@@ -6,6 +6,7 @@ use crate::cluster::Context;
 use crate::fuse;
 use crate::sys::EndSignals;
 use anyhow::{Result, anyhow, bail};
+use muster_machine::keeper::keep_descriptors;
 use muster_ninep::client::Client;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -111,7 +112,9 @@ fn background(context: &Context, dir: &Path) -> Result<()> {
     command.args(["mount", "--foreground"]).arg(dir);
     command.env("MUSTER_RUNTIME", context.runtime.path()).current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
-    let mut server = command.spawn().map_err(because("cannot start the file system", "E151"))?;
+    // A lock or a pipe of the script that calls us would be held for as long as it is mounted.
+    let spawned = keep_descriptors().and_then(|()| command.spawn());
+    let mut server = spawned.map_err(because("cannot start the file system", "E151"))?;
     let deadline = Instant::now() + APPEAR;
     loop {
         if mount_at(dir)?.is_some() {

@@ -14,7 +14,7 @@ use muster_machine::config::Config;
 use muster_machine::hosts::Way;
 use muster_machine::hosts::head::Order;
 use muster_machine::hosts::list::{self, Host};
-use muster_machine::keeper::{self, State};
+use muster_machine::keeper::{self, State, keep_descriptors};
 use muster_machine::memory::read_period;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -301,6 +301,8 @@ impl Starting {
         command.env("MUSTER_RUNTIME", context.runtime.path());
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let starting = format!("could not start the keeper of cluster {}", context.cluster);
+        // A lock or a pipe of the script that calls us would be held for the cluster's life.
+        keep_descriptors().map_err(because(&starting, "E125"))?;
         let mut process = command.spawn().map_err(because(&starting, "E125"))?;
         let mut confirm = process.stdin.take().expect("it is piped");
         let said = BufReader::new(process.stdout.take().expect("it is piped"));

@@ -39,7 +39,7 @@ pub use down::{Downed, clear_dead, down};
 pub use present::{EMBEDDED, Presence, State};
 pub(crate) use present::{parent, start_time};
 pub(crate) use removal::remove_all;
-pub(crate) use sys::keep_descriptors;
+pub use sys::keep_descriptors;
 
 use crate::hosts::Ports;
 use crate::hosts::session::Session;

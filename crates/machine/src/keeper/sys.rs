@@ -5,7 +5,10 @@ use std::io;
 
 /// Keeps every descriptor but the standard three from the programs that this process starts:
 /// also those that it was given itself, by a shell or a scheduler that left them open.
-pub(crate) fn keep_descriptors() -> io::Result<()> {
+///
+/// # Errors
+/// The kernel has no such call.
+pub fn keep_descriptors() -> io::Result<()> {
     // SAFETY: the call takes no pointers, and marks descriptors without closing any.
     let done =
         unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
