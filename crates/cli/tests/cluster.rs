@@ -240,6 +240,35 @@ fn a_mount_goes_with_its_cluster() {
     until("an empty place", || std::fs::remove_dir(&dir).ok());
 }
 
+/// Needs /dev/fuse.
+#[test]
+fn a_mount_whose_server_was_killed_is_told_as_such_and_taken_away_by_any_name() {
+    let user = User::new("dead");
+    let dir = std::env::temp_dir().join(format!("mu-dead-at-{}", std::process::id()));
+    let at = dir.join("at");
+    std::fs::create_dir_all(&at).expect("made");
+    let text = at.to_str().expect("text");
+    user.must(&["up", "-N", "1"]);
+    std::fs::create_dir(dir.join("beside")).expect("made");
+    let around = format!("{}/beside/../at/", dir.display());
+    for name in [format!("{text}/"), around, text.to_owned()] {
+        user.must(&["mount", text]);
+        let serves = |pid: &u32| {
+            let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            words.split(|byte| *byte == 0).any(|word| word == b"--foreground")
+        };
+        let server = user.processes().into_iter().find(serves).expect("it is served");
+        signal(&server.to_string(), "KILL");
+        until("a dead mount", || at.metadata().err());
+        let said = user.must_not(&["mount", &name], 1);
+        assert!(said.contains(&format!("has died; first: muster umount {text}")), "{said}");
+        user.must(&["umount", &name]);
+    }
+    user.must(&["down"]);
+    user.nothing_is_left();
+    std::fs::remove_dir_all(&dir).expect("ours");
+}
+
 /// As a script has that must not run twice. Needs /dev/fuse.
 #[test]
 fn a_lock_that_the_caller_holds_is_kept_by_no_cluster_and_by_no_mount() {

@@ -1,7 +1,7 @@
 //! `muster mount`: the cluster tree as a file system of this machine.
 
 use super::because;
-use super::umount::{Mount, mount_at, unmount};
+use super::umount::{Mount, is_dead, mount_at, place, unmount};
 use crate::cluster::Context;
 use crate::fuse;
 use crate::sys::EndSignals;
@@ -34,18 +34,22 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let dir = args.dir.canonicalize();
+    let dir = place(&args.dir);
     let dir = dir.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => {
             anyhow!("{0} does not exist; first: mkdir -p {0}  [E151]", args.dir.display())
         }
         _ => because(args.dir.display(), "E151")(error),
     })?;
+    if let Some(Mount { source, .. }) = mount_at(&dir)? {
+        let at = dir.display();
+        if dir.metadata().is_err_and(|error| is_dead(&error)) {
+            bail!("what serves {source} at {at} has died; first: muster umount {at}  [E151]");
+        }
+        bail!("{source} is mounted at {at} already  [E151]");
+    }
     if !dir.is_dir() {
         bail!("{} is no directory  [E151]", dir.display());
-    }
-    if let Some(Mount { source, .. }) = mount_at(&dir)? {
-        bail!("{source} is mounted at {} already  [E151]", dir.display());
     }
     let mut inside = std::fs::read_dir(&dir).map_err(because(dir.display(), "E151"))?;
     if inside.next().is_some() {

@@ -4,6 +4,7 @@ use super::because;
 use anyhow::{Context as _, Result, bail};
 use rustix::mount::UnmountFlags;
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -34,8 +35,7 @@ pub struct Mount {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
-    // A mount whose server is dead refuses to be looked at, so its name is taken as it is.
-    let dir = args.dir.canonicalize().or_else(|_| std::path::absolute(&args.dir))?;
+    let dir = place(&args.dir).or_else(|_| std::path::absolute(&args.dir))?;
     let ours = mount_at(&dir)?
         .is_some_and(|mount| mount.kind.starts_with("fuse") && mount.source.starts_with(SOURCE));
     if !ours {
@@ -45,12 +45,29 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The one name of a directory. A mount whose server is dead refuses to be looked into, as what
+/// ends in a slash is: then what is above it is looked at.
+pub fn place(dir: &Path) -> io::Result<PathBuf> {
+    let refused = match dir.canonicalize() {
+        Err(error) if is_dead(&error) => error,
+        other => return other,
+    };
+    let above = dir.parent().map(|above| Path::new(".").join(above));
+    let (Some(above), Some(name)) = (above, dir.file_name()) else { return Err(refused) };
+    Ok(above.canonicalize()?.join(name))
+}
+
+/// Whether it is what a mount says whose server has died.
+pub fn is_dead(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ENOTCONN)
+}
+
 /// Unmounts a directory; `lazy`: also while it is in use.
 pub fn unmount(dir: &Path, lazy: bool) -> Result<()> {
     let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     let Err(error) = rustix::mount::unmount(dir, flags) else { return Ok(()) };
     if error != rustix::io::Errno::PERM {
-        let error = std::io::Error::from(error);
+        let error = io::Error::from(error);
         bail!("{}", refusal(&format!("{}: {error}", dir.display()), lazy));
     }
     // Only root may; for others libfuse has a helper.
@@ -147,6 +164,16 @@ mod tests {
         assert_eq!(find(table, Path::new("/home")), None);
         assert_eq!(ours(table), [rustix::fs::makedev(0, 44)]);
         assert_eq!(plain(b"a\\134040\\").as_bytes(), b"a\\040\\");
+    }
+
+    #[test]
+    fn a_place_has_one_name() {
+        let here = std::env::current_dir().expect("here");
+        for dir in [".", "./", here.to_str().expect("text")] {
+            assert_eq!(place(Path::new(dir)).expect(dir), here);
+        }
+        let missing = place(Path::new("nowhere-at-all/")).expect_err("not there");
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]
