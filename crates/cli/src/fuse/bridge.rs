@@ -3,7 +3,7 @@
 use super::attributes::{Changes, device_from_kernel, kind, lock_range, may, open_flags};
 use super::chains::{self, Creation, HOW, Parent};
 use super::table::{Open, Table};
-use super::watch::{CONTROL, DISK, Patience, Reply, SOMEBODY, Waiting, Watch};
+use super::watch::{CONTROL, DISK, Patience, Reply, SOMEBODY, Waiting, Watch, of_file};
 use fuser::{
     AccessFlags, BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, InitFlags,
     KernelConfig, LockOwner, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData,
@@ -63,14 +63,16 @@ impl Bridge {
         self.begin(req, CONTROL, dir, reply)
     }
 
-    /// Begins a request about an open file, which may have to wait for somebody.
+    /// Begins to read or write an open file.
     fn on<R: Reply>(
         &self,
         req: &Request,
         handle: FileHandle,
         reply: R,
     ) -> Option<(Arc<Open>, Waiting<R>)> {
-        self.begin(req, SOMEBODY, self.table.file(handle), reply)
+        let file = self.table.file(handle);
+        let patience = file.as_ref().map_or(DISK, |file| of_file(file.fid.qid()));
+        self.begin(req, patience, file, reply)
     }
 
     fn begin<R: Reply, F>(
@@ -300,7 +302,8 @@ impl Filesystem for Bridge {
 
     fn open(&self, req: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let file = self.table.fid(ino);
-        let Some((fid, waiting)) = self.begin(req, SOMEBODY, file, reply) else { return };
+        let patience = file.as_ref().map_or(DISK, |fid| of_file(fid.qid()));
+        let Some((fid, waiting)) = self.begin(req, patience, file, reply) else { return };
         chains::open(&self.table, &waiting, &fid, open_flags(flags.0), HOW);
     }
 
@@ -561,7 +564,8 @@ impl Filesystem for Bridge {
         // flock(2) comes as a lock of the whole file by a locker that is the open file's: it ends
         // with the fid. At the fid of this open: a process that has opened a file twice has two
         // lockers there (`docs/files.md`), where the kernel's own file systems have one.
-        let Some((file, waiting)) = self.on(req, fh, reply) else { return };
+        let file = self.table.file(fh);
+        let Some((file, waiting)) = self.begin(req, SOMEBODY, file, reply) else { return };
         let locker = self.locker(owner);
         let range = lock_range(typ, start, end, pid, &locker);
         if range.kind != LockRange::UNLOCK {

@@ -8,6 +8,8 @@ use super::attributes::errno;
 use fuser::Errno;
 use muster_ninep::client::Cancel;
 use muster_ninep::error::{Error, Result};
+use muster_ninep::record::Qid;
+use muster_ninep::synthetic::MADE;
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -39,6 +41,13 @@ pub(super) const DISK: Patience = Patience { limit: None, catches: false };
 
 /// For those that wait for somebody.
 pub(super) const SOMEBODY: Patience = Patience { limit: None, catches: true };
+
+/// For what reads or writes a file: what is made up may wait for whoever writes it. One on a disk
+/// is like every other: the kernel would tell EINTR even who has asked to go on (SA_RESTART), and
+/// for stdio that is an error.
+pub(super) fn of_file(qid: Qid) -> Patience {
+    if qid.path & MADE == 0 { DISK } else { SOMEBODY }
+}
 
 /// A reply of fuser's.
 pub(super) trait Reply: Send + 'static {
@@ -337,6 +346,13 @@ mod tests {
             assert!(!is_signalled(std::process::id(), catches));
             assert!(is_signalled(u32::MAX, catches));
         }
+    }
+
+    #[test]
+    fn a_caught_signal_interrupts_who_reads_a_made_up_file_and_not_who_reads_a_disk() {
+        let file = |path| of_file(Qid { path, ..Qid::default() });
+        assert!(file(MADE | 7).catches);
+        assert!(!file(7).catches && file(7).limit.is_none());
     }
 
     /// A reply that tells what it was.
