@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -151,6 +152,18 @@ fn a_session_is_driven_with_ls_cp_write_and_cat() {
     // Nor does it wait for what is no file, or has no end.
     user.must(&["cp", "-r", &text(&here.join("in")), &fs]);
     assert!(user.must_not(&["cp", &fs, &text(&here)], 1).contains("give -r"));
+    // What cannot be copied takes nothing with it, neither in a directory nor behind it.
+    let odd = std::ffi::OsStr::from_bytes(b"\xff");
+    for name in [odd, "a".as_ref(), "z".as_ref()] {
+        std::fs::create_dir_all(here.join("odd")).expect("made");
+        std::fs::write(here.join("odd").join(name), "content").expect("written");
+    }
+    let (odd, missing) = (text(&here.join("odd")), text(&here.join("missing")));
+    let copied = user.may(&["cp", "-r", &missing, &odd, &fs]);
+    let said = String::from_utf8_lossy(&copied.stderr);
+    assert_eq!((copied.status.code(), said.lines().count()), (Some(1), 2), "{said}");
+    assert!(said.contains("missing does not exist") && said.contains("is not text"), "{said}");
+    assert_eq!(user.must(&["ls", &file("fs/odd")]), "a\nz\n");
     let links = "cd in; ln -s deep/data a1; ln -s ../in/a1 a2; ln -s deep a3; \
                  ln -s /etc/passwd a4; ln -s nowhere a5; ln -s ../../stdout a6; ln -s a7 a7; \
                  echo last > z";

@@ -3,9 +3,11 @@
 use super::progress::Progress;
 use super::{Usage, refused, umount};
 use crate::cluster::Context;
+use crate::run::say;
+use crate::unnumbered;
 use anyhow::{Result, anyhow, bail};
 use muster_ninep::client::Client;
-use muster_ninep::error::Errno;
+use muster_ninep::error::{Errno, Error};
 use muster_ninep::record::{Attr, mode};
 use muster_ninep::tree::OpenFlags;
 use std::collections::HashMap;
@@ -25,7 +27,8 @@ const PIECE: usize = 1 << 20;
 ///
 /// A path of the cluster tree starts with a colon; all others are of this machine. (A file here
 /// whose name starts with a colon is written ./:name.) Sources of the same name, as ranks leave
-/// them on each node, are copied one by one, each into a directory of its own.
+/// them on each node, are copied one by one, each into a directory of its own. What cannot be
+/// copied is said, the rest is copied, and the exit status is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster cp prog data.txt :/nodes/n1/3/fs/\n  \
                         muster cp :/nodes/n1/3/fs/core.17 .\n  \
@@ -111,7 +114,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     check_colons(to, from)?;
     let (client, progress) = (context.connect()?, Progress::bytes(0));
     let (mounts, top) = (umount::devices()?, String::new());
-    let mut copier = Copier { client, progress, total: 0, mounts, top };
+    let mut copier = Copier { client, progress, total: 0, mounts, top, has_failed: false };
     let target = copier.find(to)?;
     let into = target.is_some_and(|found| found.directory);
     let slash = args.paths.last().is_some_and(|path| path.ends_with('/'));
@@ -131,27 +134,11 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     check_targets(from, target)?;
     for source in from {
-        let target = target(source);
-        let no_file = || anyhow!("{source} leads to no file of the cluster  [E160]");
-        let source = &copier.followed(source, "").ok_or_else(no_file)?;
-        let found =
-            copier.find(source)?.ok_or_else(|| anyhow!("{source} does not exist  [E160]"))?;
-        if found.directory && !args.recursive {
-            bail!("{source} is a directory: give -r to copy it with all that is in it  [E160]");
+        if let Err(error) = copier.copy_named(source, &target(source), args.recursive) {
+            copier.bear(error)?;
         }
-        check_apart(source, &target)?;
-        for place in [source, &target] {
-            if copier.is_mounted(place) {
-                bail!(
-                    "{place} is where a cluster is mounted; write it with a colon, as in \
-                     :/nodes/n0/1/fs/FILE, or use cp  [E160]"
-                );
-            }
-        }
-        copier.top = if let Place::Cluster(path) = source { path.clone() } else { String::new() };
-        copier.copy(source, &target, found)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if copier.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 struct Copier {
@@ -163,9 +150,55 @@ struct Copier {
     mounts: Vec<u64>,
     /// What is copied with all that is in it, if that is of the cluster.
     top: String,
+    /// Something could not be copied.
+    has_failed: bool,
 }
 
+/// Why nothing that follows can be copied either.
+#[derive(Debug)]
+struct Last(String);
+
+impl std::fmt::Display for Last {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Last {}
+
 impl Copier {
+    /// Copies what the user has named.
+    fn copy_named(&mut self, source: &Place, target: &Place, recursive: bool) -> Result<()> {
+        let no_file = || anyhow!("{source} leads to no file of the cluster  [E160]");
+        let source = &self.followed(source, "").ok_or_else(no_file)?;
+        let found = self.find(source)?.ok_or_else(|| anyhow!("{source} does not exist  [E160]"))?;
+        if found.directory && !recursive {
+            bail!("{source} is a directory: give -r to copy it with all that is in it  [E160]");
+        }
+        check_apart(source, target)?;
+        for place in [source, target] {
+            if self.is_mounted(place) {
+                bail!(
+                    "{place} is where a cluster is mounted; write it with a colon, as in \
+                     :/nodes/n0/1/fs/FILE, or use cp  [E160]"
+                );
+            }
+        }
+        self.top = if let Place::Cluster(path) = source { path.clone() } else { String::new() };
+        self.copy(source, target, found)
+    }
+
+    /// Says what could not be copied, and goes on as cp(1) does: unless nothing else could be
+    /// copied either.
+    fn bear(&mut self, error: anyhow::Error) -> Result<()> {
+        if error.is::<Last>() || self.client.ended().is_some() {
+            return Err(error);
+        }
+        self.has_failed = true;
+        say(&format!("muster: {}", unnumbered(&format!("{error:#}"))));
+        Ok(())
+    }
+
     /// Whether what is here is in a mounted cluster, or would be: it may be the other end of the
     /// copy by another name, or hold it.
     fn is_mounted(&self, place: &Place) -> bool {
@@ -196,7 +229,7 @@ impl Copier {
                     Ok(Some(Found { directory: qid.is_dir(), mode, size, qid: Some(qid.path) }))
                 }
                 Err(error) if error.errno == Errno::NOENT => Ok(None),
-                Err(error) => Err(refused(error)),
+                Err(error) => Err(told(error)),
             },
         }
     }
@@ -218,22 +251,28 @@ impl Copier {
             return self.copy_file(from, to, found);
         }
         self.make_directory(to, found.mode)?;
-        for (name, link) in self.names(from)? {
-            let (source, target) = (from.join(&name), to.join(&name));
-            let end = if link { self.followed(&source, &self.top) } else { Some(source.clone()) };
-            let found = end.as_ref().map_or(Ok(None), |end| self.find(end))?;
-            // One that leads to a directory may lead back up, and round and round.
-            let what = match (end, found) {
-                _ if self.is_mounted(&source) => "where a cluster is mounted",
-                (_, Some(inner)) if is_endless(inner.mode) => "a pipe, socket or device",
-                (Some(end), Some(inner)) if !(link && inner.directory) => {
-                    self.copy(&end, &target, inner)?;
-                    continue;
-                }
-                _ => "a link",
-            };
-            let _ = writeln!(io::stderr(), "muster: {source} is {what}, not copied");
+        for name in self.names(from)? {
+            let copied = name.and_then(|(name, link)| self.copy_within(from, to, &name, link));
+            copied.or_else(|error| self.bear(error))?;
         }
+        Ok(())
+    }
+
+    /// Copies what has this name in a directory.
+    fn copy_within(&mut self, from: &Place, to: &Place, name: &str, link: bool) -> Result<()> {
+        let (source, target) = (from.join(name), to.join(name));
+        let end = if link { self.followed(&source, &self.top) } else { Some(source.clone()) };
+        let found = end.as_ref().map_or(Ok(None), |end| self.find(end))?;
+        // One that leads to a directory may lead back up, and round and round.
+        let what = match (end, found) {
+            _ if self.is_mounted(&source) => "where a cluster is mounted",
+            (_, Some(inner)) if is_endless(inner.mode) => "a pipe, socket or device",
+            (Some(end), Some(inner)) if !(link && inner.directory) => {
+                return self.copy(&end, &target, inner);
+            }
+            _ => "a link",
+        };
+        let _ = writeln!(io::stderr(), "muster: {source} is {what}, not copied");
         Ok(())
     }
 
@@ -257,29 +296,30 @@ impl Copier {
     }
 
     /// The names in a directory, and which are symbolic links.
-    fn names(&self, place: &Place) -> Result<Vec<(String, bool)>> {
+    fn names(&self, place: &Place) -> Result<Vec<Result<(String, bool)>>> {
         match place {
             Place::Here(path) => {
-                let mut names = Vec::new();
-                for entry in fs::read_dir(path).map_err(|error| failed(place, &error))? {
+                let entry = |entry: io::Result<fs::DirEntry>| {
                     let entry = entry.map_err(|error| failed(place, &error))?;
                     let name = entry.file_name().into_string();
                     let name =
                         name.map_err(|name| anyhow!("{place}: {name:?} is not text  [E161]"))?;
                     let kind = entry.file_type().map_err(|error| failed(place, &error))?;
-                    names.push((name, kind.is_symlink()));
-                }
-                Ok(names)
+                    Ok((name, kind.is_symlink()))
+                };
+                let entries = fs::read_dir(path).map_err(|error| failed(place, &error))?;
+                Ok(entries.map(entry).collect())
             }
             Place::Cluster(path) => {
-                let entries = self.client.readdir(path).map_err(refused)?;
+                let entries = self.client.readdir(path).map_err(told)?;
                 let entry = |entry: muster_ninep::record::DirEntry| {
                     let link = u32::from(entry.kind) << 12 == mode::LINK;
+                    let said = String::from_utf8_lossy(&entry.name).into_owned();
                     let name = String::from_utf8(entry.name).ok().filter(|name| is_plain(name));
-                    let name = name.ok_or_else(|| anyhow!("{place} lists a name that is none"));
-                    Ok((name.map_err(|error| anyhow!("{error}  [E160]"))?, link))
+                    let none = || anyhow!("{place} lists {said:?}, which is no name  [E160]");
+                    Ok((name.ok_or_else(none)?, link))
                 };
-                entries.into_iter().map(entry).collect()
+                Ok(entries.into_iter().map(entry).collect())
             }
         }
     }
@@ -291,7 +331,7 @@ impl Copier {
         }
         match place {
             Place::Here(path) => fs::create_dir(path).map_err(|error| failed(place, &error)),
-            Place::Cluster(path) => self.client.mkdir(path, mode & 0o777 | 0o700).map_err(refused),
+            Place::Cluster(path) => self.client.mkdir(path, mode & 0o777 | 0o700).map_err(told),
         }
     }
 
@@ -325,7 +365,7 @@ impl Copier {
                 Ok(Box::new(fs::File::open(path).map_err(|error| failed(place, &error))?))
             }
             Place::Cluster(path) => {
-                let file = self.client.open(path, OpenFlags::default()).map_err(refused)?;
+                let file = self.client.open(path, OpenFlags::default()).map_err(told)?;
                 // What has no size is made up as it is read, and must be read in order.
                 let depth = if found.size > 0 { DEPTH } else { 1 };
                 Ok(Box::new(file.with_depth(depth)))
@@ -342,7 +382,7 @@ impl Copier {
             }
             Place::Cluster(path) => {
                 let exists = self.find(place)?;
-                let file = self.client.create(path, mode & 0o777).map_err(refused)?;
+                let file = self.client.create(path, mode & 0o777).map_err(told)?;
                 // Writes to a made up file, a job's input for instance, must come in order.
                 let depth = if exists.is_none_or(|found| found.size > 0) { DEPTH } else { 1 };
                 Ok(Box::new(file.with_depth(depth)))
@@ -429,14 +469,26 @@ fn is_plain(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
 }
 
+/// A refusal by a file of the cluster. Who does not answer does not answer for the next file.
+fn told(error: Error) -> anyhow::Error {
+    let is_last = [Errno::NOSPC, Errno::DQUOT, Errno::TIMEDOUT].contains(&error.errno);
+    let said = refused(error);
+    if is_last { Last(said.to_string()).into() } else { said }
+}
+
 fn failed(place: &Place, error: &io::Error) -> anyhow::Error {
-    match place {
-        Place::Cluster(_) if error.kind() == io::ErrorKind::StorageFull => {
-            anyhow!("{place}: its disk is full, and the copy is not whole; make room there  [E160]")
+    use io::ErrorKind::{QuotaExceeded, StorageFull, TimedOut};
+    let said = match place {
+        Place::Cluster(_) if error.kind() == StorageFull => {
+            format!("{place}: its disk is full, and the copy is not whole; make room there  [E160]")
         }
         // The sentence of a 9P error names the path.
-        Place::Cluster(_) => anyhow!("{error}  [E160]"),
-        Place::Here(path) => anyhow!("{}: {error}  [E161]", path.display()),
+        Place::Cluster(_) => format!("{error}  [E160]"),
+        Place::Here(path) => format!("{}: {error}  [E161]", path.display()),
+    };
+    match error.kind() {
+        QuotaExceeded | StorageFull | TimedOut => Last(said).into(),
+        _ => anyhow!(said),
     }
 }
 
