@@ -447,6 +447,20 @@ fn logs_are_complete_and_do_not_wait_for_what_is_not_there() {
     let labelled = user.must(&["logs", "-l", job]);
     assert_eq!(labelled.lines().filter(|line| line.starts_with("1: ")).count(), 100_000);
     assert_eq!(user.must(&["logs", job]).len(), 2 * all.len());
+    // Also where other programs have made a pipe or terminal non-blocking.
+    let path = format!("/jobs/{job}/ranks/0/stdout");
+    for (words, length) in [(["logs", job], 2 * all.len()), (["cat", path.as_str()], 1 << 17)] {
+        let (mut read, write) = std::io::pipe().expect("a pipe");
+        rustix::io::ioctl_fionbio(&write, true).expect("a pipe");
+        let mut process = user.command(&words).stdout(write).spawn().expect("it is built");
+        let lies = || rustix::io::ioctl_fionread(&read).expect("a pipe");
+        until("a pipe that is full", || (lies() > 60_000).then_some(()));
+        let mut printed = vec![0; length];
+        std::io::Read::read_exact(&mut read, &mut printed).expect("all of it");
+        drop(read);
+        process.kill().expect("it is ours");
+        process.wait().expect("it is ours");
+    }
     assert!(user.must_not(&["logs", job, "--rank", "7"], 1).contains("has no rank 7, but 0-1;"));
     user.must_not(&["run", "-N", "9", "true"], 125);
     let refused = (job.parse::<u32>().expect("a number") + 1).to_string();

@@ -1,13 +1,13 @@
 //! `muster cat`: files of the cluster tree.
 
-use super::{job_path, job_refused, refused};
+use super::{job_path, job_refused, out, refused};
 use crate::cluster::Context;
 use crate::members::JobName;
 use anyhow::Result;
 use muster_ninep::client::Client;
 use muster_ninep::error::Error;
 use muster_ninep::tree::OpenFlags;
-use std::io::{self, Read, Write};
+use std::io::Read;
 use std::process::ExitCode;
 
 /// Requests under way for a file whose bytes stay where they are.
@@ -55,14 +55,12 @@ fn print(client: &Client, path: &str) -> Result<()> {
     let size = file.fid().getattr().map_or(0, |attr| attr.size);
     let mut file = if size > 0 { file.with_depth(DEPTH) } else { file };
     let mut buffer = vec![0; 256 * 1024];
-    let mut out = io::stdout().lock();
     loop {
         let count = match file.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(count) => count,
             Err(error) => anyhow::bail!("{error}  [E160]"),
         };
-        out.write_all(&buffer[..count])?;
-        out.flush()?;
+        out(&buffer[..count])?;
     }
 }

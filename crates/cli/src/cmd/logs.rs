@@ -1,8 +1,9 @@
 //! `muster logs`: what a job has printed.
 
-use super::{job_path, job_refused, refused, wait};
+use super::{job_path, job_refused, out, refused, wait};
 use crate::cluster::Context;
 use crate::members::JobName;
+use crate::run::lines::{Joint, LINE_MAX, Lines};
 use crate::run::say;
 use anyhow::{Result, anyhow, bail};
 use muster_base::nodeset::fold_numbers;
@@ -14,6 +15,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// Print what a job has printed so far.
 #[derive(Debug, clap::Args)]
@@ -258,10 +260,11 @@ fn placed(client: &Client, name: &JobName) -> Result<Vec<u32>> {
 /// Prints the output of each rank, a label before each line, as the lines come.
 fn labelled(source: Source, directory: &str, file: &str, ranks: &[u32]) -> Result<()> {
     let width = ranks.last().map_or(1, |last| last.to_string().len());
-    let (source, order) = (Arc::new(source), Arc::new(Mutex::new(())));
+    let (source, joint) = (Arc::new(source), Arc::new(Mutex::new(Joint::default())));
     let one = |rank: u32| {
         let path = format!("{directory}/ranks/{rank}/{file}");
-        let label = Label { text: format!("{rank:>width$}: "), order: order.clone() };
+        let text = format!("{rank:>width$}: ");
+        let label = Label { rank: rank as usize, text, joint: joint.clone() };
         let source = source.clone();
         move || copy(&source, &path, Some(&label))
     };
@@ -294,17 +297,18 @@ fn labelled(source: Source, directory: &str, file: &str, ranks: &[u32]) -> Resul
     first
 }
 
-/// What to put before each line, and who prints now.
+/// What to put before each line, and how far the others are where all print.
 struct Label {
+    rank: usize,
     text: String,
-    order: Arc<Mutex<()>>,
+    joint: Arc<Mutex<Joint>>,
 }
 
 /// Prints a stream: what is there by now or, to follow it, all until it ends. Returns how far.
 fn copy(source: &Source, path: &str, label: Option<&Label>) -> Result<u64> {
     let mut stream = source.open(source.client.clone(), path)?;
     let mut offset = 0;
-    let mut line = Vec::new();
+    let mut lines = Lines::default();
     while offset < stream.end {
         let count = u64::from(stream.client.max_data()).min(stream.end - offset) as u32;
         let data = match stream.file.fid().read_at(offset, count) {
@@ -328,55 +332,33 @@ fn copy(source: &Source, path: &str, label: Option<&Label>) -> Result<u64> {
         }
         offset += data.len() as u64;
         match label {
-            None => {
-                let mut out = io::stdout().lock();
-                out.write_all(&data)?;
-                out.flush()?;
-            }
+            None => out(&data)?,
             Some(label) => {
-                line.extend_from_slice(&data);
-                print_lines(label, &mut line, false)?;
+                let mut whole = Vec::new();
+                // A longer line is not held until its end.
+                lines.push(&data, LINE_MAX, Instant::now(), &mut whole);
+                print_lines(label, &whole, false)?;
             }
         }
     }
-    label.map_or(Ok(()), |label| print_lines(label, &mut line, true))?;
+    if let Some(label) = label {
+        let mut rest = Vec::new();
+        lines.take(&mut rest);
+        print_lines(label, &rest, true)?;
+    }
     Ok(offset)
 }
 
-/// Prints whole lines, and at the end the rest.
-fn print_lines(label: &Label, line: &mut Vec<u8>, end: bool) -> Result<()> {
-    let whole = match end {
-        true => line.len(),
-        false => line.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1),
-    };
-    let text = with_labels(&label.text, &line[..whole]);
-    line.drain(..whole);
-    let _turn = label.order.lock().expect("no holder panics");
-    let mut out = io::stdout().lock();
-    out.write_all(&text)?;
-    out.flush()?;
-    Ok(())
-}
-
-fn with_labels(label: &str, lines: &[u8]) -> Vec<u8> {
+/// Prints lines, and at the end a newline where the last has none.
+fn print_lines(label: &Label, lines: &[u8], end: bool) -> Result<()> {
     let mut text = Vec::new();
-    for line in lines.split_inclusive(|&byte| byte == b'\n') {
-        text.extend_from_slice(label.as_bytes());
-        text.extend_from_slice(line);
+    let mut joint = label.joint.lock().expect("no holder panics");
+    joint.write(label.rank, &label.text, lines, &mut text);
+    if end {
+        joint.end(label.rank, &mut text);
     }
-    if !text.is_empty() && text.last() != Some(&b'\n') {
-        text.push(b'\n');
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_line_gets_its_label() {
-        assert_eq!(with_labels("3: ", b"a\n\nb"), b"3: a\n3: \n3: b\n");
-        assert_eq!(with_labels("3: ", b""), b"");
-    }
+    // Still in turn: the next one goes by what is printed here.
+    out(&text)?;
+    drop(joint);
+    Ok(())
 }

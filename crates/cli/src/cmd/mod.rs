@@ -204,11 +204,17 @@ fn job_refused(client: &Client, job: &JobName, error: muster_ninep::error::Error
     refused(error)
 }
 
+/// Writes to standard output, whole, also where somebody made it non-blocking, as programs that
+/// share a terminal or a pipe with us do.
+fn out(bytes: &[u8]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.flush()?;
+    crate::run::show::write_all(&stdout, bytes)
+}
+
 /// Prints a value for programs.
 fn print_json(value: &serde_json::Value) -> Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, value).map_err(io::Error::from)?;
-    writeln!(out)?;
+    out(format!("{value}\n").as_bytes())?;
     Ok(())
 }
 

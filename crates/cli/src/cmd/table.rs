@@ -1,10 +1,10 @@
 //! Rows of cells in columns, and numbers as people read them.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 
 /// Prints rows under a head, columns two blanks apart; an empty table is its head.
 pub fn print(head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
-    io::stdout().lock().write_all(text(head, rows).as_bytes())
+    super::out(text(head, rows).as_bytes())
 }
 
 /// A column that may be left out.
@@ -24,7 +24,7 @@ pub fn print_fitted(columns: &[Column], rows: &[Vec<String>]) -> io::Result<()> 
     let is_terminal = io::stdout().is_terminal();
     let size = is_terminal.then(|| rustix::termios::tcgetwinsize(io::stdout()).ok()).flatten();
     let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
-    io::stdout().lock().write_all(fitted(columns, rows, width).as_bytes())
+    super::out(fitted(columns, rows, width).as_bytes())
 }
 
 /// Rows in so many columns of letters: columns are left out, then the last one's cells are cut.

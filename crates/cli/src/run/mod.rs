@@ -18,7 +18,7 @@ mod input;
 pub mod libraries;
 mod library;
 mod line;
-mod lines;
+pub mod lines;
 mod mistakes;
 mod notes;
 pub mod order;
@@ -126,7 +126,7 @@ pub fn ended(status: &Status, job: &str) -> (u8, Vec<String>) {
 fn print(line: &str) -> io::Result<()> {
     io::stdout().lock().flush()?;
     let out = io::stdout().as_fd().try_clone_to_owned()?;
-    show::write_all(&out.into(), format!("{line}\n").as_bytes())
+    show::write_all(&out, format!("{line}\n").as_bytes())
 }
 
 /// The system's sentence without the number that Rust adds.

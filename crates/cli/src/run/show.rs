@@ -6,7 +6,7 @@ use super::template::Template;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Instant;
@@ -321,9 +321,9 @@ fn opened(name: &str, appends: bool) -> io::Result<File> {
 }
 
 /// Writes all, also to a terminal or pipe that somebody made non-blocking.
-pub(super) fn write_all(mut file: &File, mut bytes: &[u8]) -> io::Result<()> {
+pub fn write_all(file: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        match file.write(bytes) {
+        match rustix::io::write(&file, bytes).map_err(io::Error::from) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => bytes = &bytes[written..],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
