@@ -85,9 +85,9 @@ pub struct Args {
     /// Set a variable in the ranks' environment, or with --env K pass on its value here
     ///
     /// The environment here is passed on, except what belongs to this machine or terminal: PWD,
-    /// TMPDIR, DISPLAY, HOSTNAME, SSH_*, XDG_RUNTIME_* and the like; what other launchers and make
-    /// set: OMPI_*, PMI*, SLURM_*, MAKEFLAGS; MUSTER_* (but MUSTER_MPI_DEADLOCK); and what is no
-    /// text (UTF-8).
+    /// TMPDIR, DISPLAY, HOSTNAME, SSH_*, GPG_*, XDG_RUNTIME_* and the like; what other launchers
+    /// and make set: OMPI_*, PMI*, SLURM_*, MAKEFLAGS; MUSTER_* (but MUSTER_MPI_DEADLOCK); and what
+    /// is no text (UTF-8).
     #[arg(long, value_name = "K=V", action = ArgAction::Append)]
     env: Vec<String>,
 

@@ -34,7 +34,6 @@ const LOCAL: &[&str] = &[
 
 /// Left behind by how they begin.
 const LOCAL_PREFIXES: &[&str] = &[
-    "BASH_FUNC_",
     "GPG_",
     "LISTEN_",
     "MUSTER_",
@@ -139,6 +138,8 @@ mod tests {
             gathered(&["PWD", "LANG=D", "E=", "A=b=c"], true).unwrap(),
             "A=b=c E= LANG=D PATH=/bin PWD=/x "
         );
+        // A shell's functions are true everywhere: `module` is one.
+        assert!(passes("BASH_FUNC_module%%"));
         assert_eq!(gathered(&["LANG"], false).unwrap(), "LANG=C ");
     }
 
