@@ -1,12 +1,12 @@
 //! `muster ls`: directories of the cluster tree.
 
-use super::{SCHEMA, now, print_json, refused, table};
+use super::{SCHEMA, now, out, print_json, refused, table};
 use crate::cluster::Context;
 use anyhow::Result;
 use muster_ninep::client::Client;
 use muster_ninep::record::{Attr, mode};
 use serde_json::{Value, json};
-use std::io::Write;
+use std::fmt::Write;
 use std::process::ExitCode;
 
 /// List directories of the cluster tree.
@@ -26,7 +26,7 @@ pub struct Args {
 
 /// A listed file; without attributes where it went, or does not answer.
 struct Entry {
-    name: String,
+    name: Vec<u8>,
     attr: Option<Attr>,
     kind: u8,
 }
@@ -34,7 +34,7 @@ struct Entry {
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     let mut lists = Vec::new();
-    let mut out = std::io::stdout().lock();
+    let mut text = String::new();
     for (at, path) in args.paths.iter().enumerate() {
         let path = path.strip_prefix(':').unwrap_or(path);
         let entries = list(&client, path, args.long)?;
@@ -44,18 +44,19 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             continue;
         }
         if args.paths.len() > 1 {
-            writeln!(out, "{}{path}:", if at > 0 { "\n" } else { "" })?;
+            writeln!(text, "{}{path}:", if at > 0 { "\n" } else { "" })?;
         }
         for entry in &entries {
             match args.long {
-                true => writeln!(out, "{}", line(entry, now()))?,
-                false => writeln!(out, "{}", entry.name)?,
+                true => writeln!(text, "{}", line(entry, now()))?,
+                false => writeln!(text, "{}", shown(&entry.name))?,
             }
         }
     }
     if args.json {
         print_json(&json!({ "schema": SCHEMA, "cluster": context.cluster, "lists": lists }))?;
     }
+    out(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -63,17 +64,23 @@ fn list(client: &Client, path: &str, long: bool) -> Result<Vec<Entry>> {
     let attr = client.getattr(path).map_err(refused)?;
     if !attr.qid.is_dir() {
         let kind = (attr.mode >> 12) as u8;
-        return Ok(vec![Entry { name: path.to_owned(), attr: Some(attr), kind }]);
+        return Ok(vec![Entry { name: path.as_bytes().to_vec(), attr: Some(attr), kind }]);
     }
     let entries = client.readdir(path).map_err(refused)?;
+    let dir = client.walk(path).map_err(refused)?;
     let entry = |entry: muster_ninep::record::DirEntry| {
-        let name = String::from_utf8_lossy(&entry.name).into_owned();
-        let attr = if long { client.getattr(&format!("{path}/{name}")).ok() } else { None };
-        Entry { name: table::shown(&name), attr, kind: entry.kind }
+        let file = || dir.walk(&[&entry.name]).ok();
+        let attr = if long { file().and_then(|file| file.getattr().ok()) } else { None };
+        Entry { name: entry.name, attr, kind: entry.kind }
     };
     let mut entries: Vec<Entry> = entries.into_iter().map(entry).collect();
-    entries.sort_by_key(|entry| natural(&entry.name));
+    entries.sort_by_key(|entry| natural(&String::from_utf8_lossy(&entry.name)));
     Ok(entries)
+}
+
+/// A name as people can read it.
+fn shown(name: &[u8]) -> String {
+    table::shown(&String::from_utf8_lossy(name))
 }
 
 /// So that n10 comes after n9.
@@ -98,7 +105,7 @@ fn kind(bits: u8) -> (char, &'static str) {
 fn line(entry: &Entry, now: f64) -> String {
     let (letter, _) = kind(entry.kind);
     let Some(attr) = &entry.attr else {
-        return format!("{letter}?????????      ?       ?        ?  {}", entry.name);
+        return format!("{letter}?????????      ?       ?        ?  {}", shown(&entry.name));
     };
     let right = |bit: u32| match (attr.mode & 1 << bit, bit % 3) {
         (0, _) => '-',
@@ -110,11 +117,16 @@ fn line(entry: &Entry, now: f64) -> String {
     let age = now - attr.mtime.sec as f64;
     let age = if attr.mtime.sec == 0 { "-".into() } else { table::span(age.max(0.0)) };
     let size = table::bytes(attr.size);
-    format!("{letter}{rights} {:>6} {size:>7} {age:>8}  {}", attr.uid, entry.name)
+    format!("{letter}{rights} {:>6} {size:>7} {age:>8}  {}", attr.uid, shown(&entry.name))
 }
 
 fn value(entry: &Entry) -> Value {
-    let mut value = json!({ "name": entry.name, "kind": kind(entry.kind).1 });
+    let name = String::from_utf8_lossy(&entry.name);
+    let mut value = json!({ "name": name, "kind": kind(entry.kind).1 });
+    // One that is no text, which JSON cannot carry.
+    if name.as_bytes() != entry.name {
+        value["bytes"] = json!(entry.name);
+    }
     if let Some(attr) = &entry.attr {
         value["mode"] = json!(format!("{:04o}", attr.mode & 0o7777));
         value["uid"] = json!(attr.uid);
@@ -133,6 +145,14 @@ mod tests {
         let mut names = ["n10", "n9", "ctl", "n1"];
         names.sort_by_key(|name| natural(name));
         assert_eq!(names, ["ctl", "n1", "n9", "n10"]);
+    }
+
+    #[test]
+    fn programs_are_told_names_as_they_are() {
+        let value = |name: &[u8]| value(&Entry { name: name.to_vec(), attr: None, kind: 8 });
+        assert_eq!(value(b"a\tb"), json!({"name": "a\tb", "kind": "file"}));
+        assert_eq!(value(b"\xff")["bytes"], json!([255]));
+        assert_eq!(shown(b"a\tb"), "a?b");
     }
 
     #[test]
