@@ -114,8 +114,8 @@ pub struct Args {
     #[arg(short, long, value_name = "TEMPLATE", value_parser = goal)]
     error: Option<Goal>,
 
-    /// End the job after this time: seconds, MM:SS, HH:MM:SS, D-HH:MM:SS, 90s, 5m, 1h
-    #[arg(short, long, value_name = "TIME", value_parser = span::parse)]
+    /// End the job after this time: seconds, MM:SS, HH:MM:SS, D-HH:MM:SS, 90s, 5m, 1h; 0 for never
+    #[arg(short, long, value_name = "TIME", value_parser = limit)]
     time: Option<Duration>,
 
     /// Jobs of a higher priority get their nodes first; 0 if not given
@@ -243,6 +243,16 @@ fn node_count(text: &str) -> Result<u32, String> {
     }
 }
 
+/// As long as a job likes.
+const NEVER: Duration = Duration::MAX;
+
+/// A time limit, with the words that srun has for none.
+fn limit(text: &str) -> Result<Duration, String> {
+    let is_none = ["unlimited", "infinite"].contains(&&*text.to_ascii_lowercase());
+    let is_zero = text.contains('0') && text.chars().all(|c| matches!(c, '0' | ':' | '-'));
+    if is_none || is_zero { Ok(NEVER) } else { span::parse(text) }
+}
+
 fn node_list(text: &str) -> Result<String, String> {
     nodeset::expand(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
@@ -340,7 +350,7 @@ impl Args {
             env,
             chdir: self.chdir,
             stdin: input.stdin(),
-            time_ms: self.time.map(milliseconds),
+            time_ms: self.time.filter(|time| *time != NEVER).map(milliseconds),
             priority: self.priority,
             partition: self.partition,
             within: None,
@@ -593,6 +603,9 @@ mod tests {
         assert_eq!(self::wish("-b -o all prog").unwrap().goals, [Goal::Ours, Goal::Ours]);
         let spec = self::wish("-N 2-2 -x n3 -x n[1,3] -x= prog").unwrap().spec;
         assert_eq!((spec.nodes, spec.exclude.as_deref()), (Some(2), Some("n1,n3")));
+        for words in ["-t 0 prog", "-t 0:00 prog", "--time UNLIMITED prog", "-t INFINITE prog"] {
+            assert_eq!(self::wish(words).unwrap().spec.time_ms, None, "{words}");
+        }
         let style = |words| self::wish(words).unwrap().style;
         assert_eq!((style("-u prog"), style("-lu prog")), (Style::Raw, Style::Lines));
         assert_eq!(style("-u --json prog"), Style::Keep);
