@@ -487,6 +487,15 @@ fn signals_go_on_to_the_ranks() {
         job.signal(signal);
         job.wait().code(137);
     }
+    // Who does not wait for that is told all the same.
+    let job = cluster.muster(&["run", "--json", "sleep", "1000"]).start();
+    until("it runs", || cluster.muster(&["ps"]).run().out.contains("running"));
+    for _ in 0..3 {
+        job.signal(Signal::INT);
+    }
+    let out = job.wait().out;
+    let object: Value = serde_json::from_str(&out).expect("one object");
+    assert!(object["exit"].as_u64().is_some_and(|exit| exit > 128), "{object}");
     cluster.no_job_processes();
     cluster.down();
 }

@@ -64,8 +64,15 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-            return refuse(&error, &help(words));
+            let words = || std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            let help = help(words());
+            // Programs that read what this prints are to find an object in any case.
+            if error.use_stderr() && help == "muster run --help" && words().any(|it| it == "--json")
+            {
+                let failure = run::Failure::new("E100", USAGE, sentence(&error, &help));
+                run::print_failure(&failure);
+            }
+            return refuse(&error, &help);
         }
     };
     let named = || std::env::var("MUSTER_CLUSTER").ok().filter(|name| !name.is_empty());

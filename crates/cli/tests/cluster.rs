@@ -486,6 +486,9 @@ fn an_input_that_cannot_be_read_is_no_success() {
 #[test]
 fn mistakes_are_told_in_one_sentence_with_status_2() {
     let user = User::new("usage");
+    let Output { stdout, .. } = user.may(&["run", "--json", "-n", "0", "true"]);
+    let object: Value = serde_json::from_slice(&stdout).expect("an object");
+    assert_eq!((&object["exit"], &object["error"]["id"]), (&2.into(), &"E100".into()));
     for (words, part) in [
         (vec!["pss"], "'ps'"),
         (vec!["up", "-N", "0"], "1..=256"),

@@ -382,7 +382,14 @@ impl Session<'_> {
         match action {
             Action::Forward(name) => self.order(format!("signal {name}")),
             Action::Kill => self.order("kill".to_owned()),
-            Action::Leave => return Some(self.leave(signal)),
+            Action::Leave => {
+                let (job, code) = (self.id(), self.leave(signal));
+                if self.wish.json {
+                    let text = "a third signal ended this command, and with it the job";
+                    print_failure(&Failure { job, ..Failure::new("E305", code, text) });
+                }
+                return Some(code);
+            }
         }
         None
     }
