@@ -1,7 +1,7 @@
 //! The flags of `mpiexec`, as Open MPI and MPICH have them. One dash is as good as two, and
 //! `-NAME=VALUE` as `-NAME VALUE`.
 
-use super::{Line, Part, Tells, mistake};
+use super::{Line, Part, Tells, lines, mistake};
 use crate::cmd::run;
 use crate::run::Failure;
 use muster_base::limits::SESSIONS_MAX;
@@ -155,6 +155,47 @@ const FLAGS: &[Flag] = &[
         },
     },
     Flag {
+        names: &["path"],
+        values: &["DIRS"],
+        about: "where a program is that is named without a slash: a:b, first of all",
+        does: |line, values| {
+            line.part().path = Some(values[0].clone());
+            Ok(())
+        },
+    },
+    Flag {
+        names: lines::NAMES,
+        values: &["FILE"],
+        about: "more flags and programs from a file: a program on a line, as between two ':'",
+        does: |_, _| Err("a file of lines names no other, and there is one at most".into()),
+    },
+    // As many ranks as -n says can always be had: any set of numbers that has it is granted.
+    Flag { names: &["soft"], values: &["NUMBERS"], about: "", does: |_, _| Ok(()) },
+    Flag {
+        names: &["arch"],
+        values: &["NAME"],
+        about: "",
+        does: |_, _| {
+            let text = "nodes are not chosen by their processor. Name them (-host), or make a \
+                        partition of them: --partition NAME";
+            Err(text.into())
+        },
+    },
+    Flag {
+        names: &["file"],
+        values: &["FILE"],
+        about: "",
+        does: |_, _| {
+            Err("what is in it is not known here. Hosts: -hostfile FILE; lines: -configfile".into())
+        },
+    },
+    Flag {
+        names: &["npersocket"],
+        values: &["N"],
+        about: "",
+        does: |_, _| Err("ranks are not counted by socket. So many on each node: -ppn N".into()),
+    },
+    Flag {
         names: &["l", "tag-output", "prepend-rank"],
         values: &[],
         about: "put the rank before each line of output",
@@ -248,7 +289,6 @@ const IGNORED: &[(&str, usize)] = &[
     ("launcher", 1),
     ("mca", 2),
     ("nooversubscribe", 0),
-    ("npersocket", 1),
     ("output-filename", 1),
     ("personality", 1),
     ("pmixmca", 2),
@@ -419,6 +459,11 @@ fn host_line(line: &str, has_ports: bool) -> Result<Option<Host>, String> {
 /// # Errors
 /// What is wrong with it.
 pub fn read(words: &[String]) -> Result<Line, Failure> {
+    read_all(words, true)
+}
+
+/// `has_lines`: whether a file of lines may be named, which stands for what is in it.
+fn read_all(words: &[String], has_lines: bool) -> Result<Line, Failure> {
     let mut line = Line::default();
     let last = words.iter().filter(|word| *word == ":").count();
     for (at, part) in words.split(|word| word == ":").enumerate() {
@@ -433,6 +478,13 @@ pub fn read(words: &[String]) -> Result<Line, Failure> {
             }
             if !word.starts_with('-') || word == "-" {
                 break;
+            }
+            if has_lines
+                && last == 0
+                && let Some(lines) = lines::named(rest)?
+            {
+                let flags = &words[..words.len() - rest.len()];
+                return read_all(&[flags, &lines].concat(), false);
             }
             let used = flag(&mut line, rest)?;
             rest = &rest[used..];
@@ -556,6 +608,7 @@ mod tests {
             ranks: Some(4),
             env: ["A=1", "PATH"].map(str::to_owned).into(),
             directory: Some("/d".into()),
+            path: None,
             command: ["./prog", "-n", "9", "--mca"].map(str::to_owned).into(),
         };
         assert_eq!(all.parts, [part]);
@@ -666,6 +719,12 @@ mod tests {
             ("-timing prog", "there is no flag -timing"),
             ("-f /no/such prog", "-f: /no/such: No such file or directory"),
             ("-initial-errhandler none prog", "'none' is none of mpi_errors_are_fatal, "),
+            ("-configfile /no/such", "-configfile: /no/such: No such file or directory"),
+            ("-configfile /dev/null -n 1 prog", "names no other"),
+            ("-configfile /dev/null", "no program was named"),
+            ("-arch sparc prog", "-arch: nodes are not chosen by their processor. Name them"),
+            ("--npersocket 2 prog", "--npersocket: ranks are not counted by socket."),
+            ("-file it prog", "-file: what is in it is not known here. Hosts: -hostfile"),
             ("-f /dev/null prog", "-f: /dev/null: it names no host"),
             ("-n 4", "no program comes after '-n 4'"),
             ("-n 1 a :", "mpiexec: no program comes after the last ':'. See: mpiexec --help  [E1"),

@@ -5,6 +5,7 @@
 //! become one script that each rank finds its own in ([`programs`]).
 
 pub mod flags;
+mod lines;
 pub mod place;
 pub mod programs;
 
@@ -49,6 +50,8 @@ pub struct Part {
     pub env: Vec<String>,
     /// Where it works.
     pub directory: Option<String>,
+    /// Directories, parted by colons, in which a bare name is looked for first.
+    pub path: Option<String>,
     /// It and its arguments.
     pub command: Vec<String>,
 }

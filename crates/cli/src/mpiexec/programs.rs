@@ -28,14 +28,14 @@ pub fn words(
         for wish in &part.env {
             words.extend(["--env".to_owned(), wish.clone()]);
         }
-        let place = found(&part.command[0], &at(part), in_place)?;
-        let program = match place {
+        let named = &named(part);
+        let program = match found(named, &at(part), in_place)? {
             Some(path) if in_place => {
                 words.push("--no-send".to_owned());
                 path.display().to_string()
             }
             Some(path) => path.display().to_string(),
-            None => part.command[0].clone(),
+            None => named.clone(),
         };
         let mut command = vec!["--".to_owned(), program];
         command.extend(part.command[1..].iter().cloned());
@@ -63,7 +63,7 @@ fn script(line: &Line, here: &Path, in_place: bool) -> Result<(String, Vec<PathB
     let mut script = String::new();
     let mut ranks: u32 = 0;
     for (number, part) in line.parts.iter().enumerate() {
-        let named = &part.command[0];
+        let named = &named(part);
         let source = found(named, &place(here, part), in_place)?;
         let path = source.as_ref().map_or(named.clone(), |path| path.display().to_string());
         foreign::check(&Program::There(path), named, all as usize)?;
@@ -102,6 +102,17 @@ fn script(line: &Line, here: &Path, in_place: bool) -> Result<(String, Vec<PathB
     }
     script += "fi\n";
     Ok((script, sent))
+}
+
+/// What a program is called: by its path, if one was given for it and it is there.
+fn named(part: &Part) -> String {
+    let named = &part.command[0];
+    let dirs = part.path.iter().flat_map(|path| path.split(':')).filter(|dir| !dir.is_empty());
+    let dirs = dirs.filter(|_| !named.contains('/'));
+    let files = dirs.map(|dir| Path::new(dir).join(named));
+    let found = files.into_iter().find(|file| file.is_file());
+    let found = found.and_then(|file| std::path::absolute(file).ok());
+    found.map_or(named.clone(), |file| file.display().to_string())
 }
 
 /// Where a program is that was named by a path: here, or where its ranks work.
@@ -162,6 +173,17 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::super::flags::read;
     use super::*;
+
+    #[test]
+    fn a_bare_name_is_looked_for_where_path_says() {
+        let words = |path: &str| {
+            let line = ["-path", path, "sh", "-c", "true"].map(str::to_owned);
+            let words = super::words(&read(&line).expect("flags"), Path::new("/"), true);
+            words.expect("a program").1[1].clone()
+        };
+        assert_eq!(words("/nowhere:/bin"), "/bin/sh");
+        assert_eq!(words("/nowhere"), "sh", "then it is the nodes' own");
+    }
 
     #[test]
     fn no_name_of_a_variable_is_taken_for_a_command() {
