@@ -85,9 +85,8 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let peers = if with_peers { &PEERS[..] } else { &[] };
     let missing = PACKAGES.iter().chain(peers).filter(|(_, sign)| !is_there(sign));
     let missing: Vec<&str> = missing.map(|(package, _)| *package).collect();
-    if !missing.is_empty() && !install(&missing)? {
-        return Ok(ExitCode::FAILURE);
-    }
+    // What needs no package is prepared all the same.
+    let lacking = if missing.is_empty() { Vec::new() } else { lacking(&missing) };
     let failed = failing(&STEPS, &root);
     let no_peer_is_missing = !with_peers || peers::prepare(&root, None);
     if !no_peer_is_missing {
@@ -96,7 +95,10 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     if !failed.is_empty() {
         eprintln!("setup: tests that need them will fail: {}", failed.join(", "));
     }
-    if !no_peer_is_missing || !failed.is_empty() {
+    if !lacking.is_empty() {
+        eprintln!("setup: tests that need these packages will fail: {}", lacking.join(" "));
+    }
+    if !lacking.is_empty() || !no_peer_is_missing || !failed.is_empty() {
         return Ok(ExitCode::FAILURE);
     }
     println!("setup: all there");
@@ -144,23 +146,39 @@ fn is_there(sign: &str) -> bool {
     }
 }
 
-/// Installs packages; false when that is up to the user.
-fn install(packages: &[&str]) -> Result<bool> {
+/// Installs packages, and returns those that are still missing.
+fn lacking<'a>(packages: &[&'a str]) -> Vec<&'a str> {
     let names = packages.join(" ");
     if find_program("apt-get").is_none() {
         eprintln!(
             "setup: missing {names} (Debian's names); install them with your package manager"
         );
-        return Ok(false);
+        return packages.to_vec();
     }
-    if output(Command::new("id").arg("-u"))?.trim() != "0" {
+    if !output(Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0") {
         eprintln!("setup: missing {names}; type: sudo apt-get install -y {names}");
-        return Ok(false);
+        return packages.to_vec();
     }
     println!("setup: installing {names}");
-    check(apt().args(["update", "-qq"]))?;
-    check(apt().args(["install", "-y", "-qq", "--no-install-recommends"]).args(packages))?;
-    Ok(true)
+    if let Err(error) = check(apt().args(["update", "-qq"])) {
+        eprintln!("setup: {error:#}");
+    }
+    refused(packages, |some| {
+        check(apt().args(["install", "-y", "-qq", "--no-install-recommends"]).args(some))
+    })
+}
+
+/// Those of some packages that cannot be installed. Of all together none is where one is unknown,
+/// so each is tried by itself then.
+fn refused<'a>(packages: &[&'a str], install: impl Fn(&[&str]) -> Result<()>) -> Vec<&'a str> {
+    if install(packages).is_ok() {
+        return Vec::new();
+    }
+    let is_refused = |package: &&str| {
+        let done = install(&[*package]);
+        done.inspect_err(|error| eprintln!("setup: no {package}: {error:#}")).is_err()
+    };
+    packages.iter().copied().filter(is_refused).collect()
 }
 
 fn apt() -> Command {
@@ -183,6 +201,21 @@ mod tests {
         for missing in ["no-such-program", "/usr/lib/ARCH/no-such-file", "python3 -m no_such"] {
             assert!(!is_there(missing), "{missing}");
         }
+    }
+
+    #[test]
+    fn a_package_that_is_unknown_does_not_keep_the_others_from_being_installed() {
+        let installed = std::cell::RefCell::new(Vec::new());
+        let install = |some: &[&str]| {
+            if some.contains(&"diod") {
+                bail!("unable to locate package diod");
+            }
+            installed.borrow_mut().extend(some.iter().map(|&name| name.to_owned()));
+            Ok(())
+        };
+        assert_eq!(refused(&["gcc", "diod", "golang"], install), ["diod"]);
+        assert_eq!(*installed.borrow(), ["gcc", "golang"]);
+        assert!(refused(&["gcc"], |_| Ok(())).is_empty());
     }
 
     #[test]
