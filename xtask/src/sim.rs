@@ -10,12 +10,13 @@ use anyhow::{Context, Result};
 
 use crate::workspace::{cargo, check, root, target_dir};
 
-/// The simulator with these arguments, built with that profile of the workspace's.
+/// The simulator with these arguments, built with that profile of the workspace's. It runs here,
+/// not at the root: files among its arguments are those of who typed them.
 pub fn simulate(profile: &str, arguments: &[String]) -> Result<ExitCode> {
     let root = root()?;
     check(cargo(&root).args(["build", "--quiet", "--profile", profile, "-p", "muster-sim"]))?;
     let mut simulator = Command::new(target_dir(&root).join(profile).join("muster-sim"));
-    let status = simulator.current_dir(&root).args(arguments).status();
+    let status = simulator.args(arguments).status();
     let status = status.context("cannot start the simulator")?;
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
