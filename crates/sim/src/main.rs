@@ -3,7 +3,7 @@
 use muster_sim::figure::{Curve, draw};
 use muster_sim::network::Costs;
 use muster_sim::ranks::{Job, networks, run};
-use muster_sim::run::{SCENARIOS, Scenario, many};
+use muster_sim::run::{SCENARIOS, Scenario, many, note_panics};
 use muster_sim::scale::{Point, points, rate};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -68,8 +68,10 @@ fn main() -> ExitCode {
         Ok(options) => options,
         Err(error) => return misused(&error),
     };
-    // A core's panic is told with its seed.
-    std::panic::set_hook(Box::new(|_| {}));
+    if options.scale.is_none() {
+        // A core's panic is told with its seed.
+        note_panics();
+    }
     let mut out = io::stdout().lock();
     let good = match (&options.scale, options.seed) {
         (Some(file), _) => scale(file.as_deref(), &mut out),

@@ -36,6 +36,8 @@ use links::{Arrival, Epoch, Links};
 use machine::Machine;
 use muster_fabric::protocol::{NodeId, Outgoing, Payload, Protocol};
 use slab::Slab;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use trace::{Kind, Trace};
 pub use user::{Agenda, Moment, User};
 
@@ -100,6 +102,19 @@ struct Node<P> {
     links: Vec<u32>,
     /// Which cuts it is inside of, a bit for each.
     islands: u64,
+}
+
+/// What a panic leaves of a run.
+#[derive(Default)]
+pub(crate) struct Left {
+    pub(crate) digest: Digest,
+    pub(crate) events: u64,
+    pub(crate) trace: String,
+}
+
+thread_local! {
+    /// Of the last run that this thread has panicked in.
+    pub(crate) static LEFT: Cell<Option<Left>> = const { Cell::new(None) };
 }
 
 /// A run.
@@ -240,7 +255,18 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
 
     /// Goes on until a moment, or until `done` says so; it is asked after each event. True if it
     /// did.
-    pub fn run(&mut self, until: u64, mut done: impl FnMut(&mut U) -> bool) -> bool {
+    pub fn run(&mut self, until: u64, done: impl FnMut(&mut U) -> bool) -> bool {
+        let run = AssertUnwindSafe(|| self.go_on(until, done));
+        catch_unwind(run).unwrap_or_else(|panic| {
+            // What led to a core's panic is to be told as well.
+            let trace = self.trace();
+            let left = Left { digest: self.digest, events: self.events(), trace };
+            LEFT.set(Some(left));
+            resume_unwind(panic)
+        })
+    }
+
+    fn go_on(&mut self, until: u64, mut done: impl FnMut(&mut U) -> bool) -> bool {
         loop {
             if done(&mut self.user) {
                 return true;

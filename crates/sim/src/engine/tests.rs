@@ -372,3 +372,14 @@ fn a_seed_replays_to_the_last_event_and_another_does_not() {
     assert_eq!(all, (0..20).map(digest).collect::<Vec<_>>());
     assert!((1..20).all(|seed| all[seed - 1] != all[seed]));
 }
+
+#[test]
+fn a_panic_leaves_what_led_to_it() {
+    let mut engine = counters(7, &[], Network::rough(Costs::FAST));
+    let (digest, events) = (engine.digest(), engine.events());
+    let run = AssertUnwindSafe(|| engine.run(SECOND, |_| panic!("as a core would")));
+    assert!(catch_unwind(run).is_err());
+    let left = LEFT.take().expect("something is left");
+    assert_eq!((left.digest, left.events, left.trace), (digest, events, engine.trace()));
+    assert!(events > 0);
+}

@@ -9,11 +9,12 @@ pub mod launch;
 pub mod primitive;
 
 use crate::digest::Digest;
-use crate::engine::{Engine, User};
+use crate::engine::{Engine, LEFT, Left, User};
 use crate::fault::{self, Fault, Micros, Range, Schedule};
 use crate::random::Random;
 use muster_fabric::protocol::{NodeId, Protocol};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,6 +40,16 @@ pub struct Scenario {
 
 /// All kinds.
 pub const SCENARIOS: [Scenario; 3] = [primitive::SCENARIO, heartbeat::SCENARIO, launch::SCENARIO];
+
+thread_local! {
+    /// Where this thread has panicked.
+    static PLACE: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// From now on a panic says nothing by itself: it is told with its seed, and where it was.
+pub fn note_panics() {
+    std::panic::set_hook(Box::new(|panic| PLACE.set(panic.location().map(Location::to_string))));
+}
 
 /// How a run has ended.
 #[derive(Clone, Debug, Default)]
@@ -94,12 +105,16 @@ fn draw_faults(seed: u64, end: u64, longest: u64, back: u64, blocked: u32) -> Sc
 impl Scenario {
     /// Runs a seed with some faults. A core's panic is a failure.
     fn attempt(&self, seed: u64, faults: &Schedule, trace: usize) -> Outcome {
+        drop(LEFT.take());
+        drop(PLACE.take());
         let run = AssertUnwindSafe(|| (self.run)(seed, faults, trace));
         catch_unwind(run).unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
-            let failure = format!("it panicked: {}", text.unwrap_or_default());
-            Outcome { failure: Some(failure), ..Outcome::default() }
+            let at = PLACE.take().map(|place| format!(" at {place}")).unwrap_or_default();
+            let failure = Some(format!("it panicked{at}: {}", text.unwrap_or_default()));
+            let Left { digest, events, trace } = LEFT.take().unwrap_or_default();
+            Outcome { digest, events, failure, trace, ..Outcome::default() }
         })
     }
 
