@@ -167,16 +167,14 @@ fn area(places: &Places, (nodes, ranks): (u32, u32), files: &str) -> Result<Area
         fs::remove_dir_all(&reports).with_context(|| format!("removing {}", reports.display()))?;
     }
     fs::create_dir_all(&reports).with_context(|| format!("creating {}", reports.display()))?;
-    let script = format!(
-        "cd {}/test && exec {} main.py -v -i '{files}' >{}/$MUSTER_RANK 2>&1",
-        places.source().display(),
-        places.python().display(),
-        reports.display()
-    );
+    // With the paths as arguments, which may have blanks.
+    let script =
+        format!("cd \"$1/test\" && exec \"$2\" main.py -v -i '{files}' >\"$3/$MUSTER_RANK\" 2>&1");
     let mut timed = Command::new("timeout");
     timed.args(["-k", "10", SECONDS]).arg(places.target.join("debug/muster"));
     timed.args(["run", "-N", &nodes.to_string(), "-n", &ranks.to_string()]);
-    timed.args(["sh", "-c", &script]);
+    timed.args(["sh", "-c", &script, "sh"]);
+    timed.arg(places.source()).arg(places.python()).arg(&reports);
     timed.env("MUSTER_RUNTIME", places.work.join("run")).env("PYTHONDONTWRITEBYTECODE", "1");
     timed.env("PYTHONPATH", places.work.join("site")).env("OPENBLAS_NUM_THREADS", "1");
     let status = timed.output().context("timeout")?.status;

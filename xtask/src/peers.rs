@@ -186,7 +186,9 @@ fn programs(root: &Path, kind: &str, compiler: &Path) -> Result<()> {
     // Its Makefile has the flags, and keeps its result beside the sources.
     let mut make = Command::new("make");
     make.current_dir(&sources).args(["--silent", "clean", "sweep3d"]);
-    check(make.arg(format!("MPICC={}", compiler.display())))?;
+    // The shell splits a path with a blank in it.
+    let quoted = compiler.display().to_string().replace('\'', "'\\''").replace('$', "$$");
+    check(make.arg(format!("MPICC='{quoted}'")))?;
     fs::copy(sources.join("sweep3d"), place.join(format!("sweep3d-{kind}")))?;
     Ok(fs::remove_file(sources.join("sweep3d"))?)
 }
