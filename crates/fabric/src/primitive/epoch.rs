@@ -34,7 +34,6 @@ impl Core {
         for node in gone {
             sequencer.heard.remove(node);
             sequencer.fresh.remove(node);
-            sequencer.apart.remove(node);
         }
         for (node, incarnation) in std::mem::take(&mut sequencer.joining) {
             sequencer.heard.insert(node, now);
@@ -43,10 +42,10 @@ impl Core {
         }
         let members: Nodes = sequencer.heard.keys().copied().collect();
         let joined: Nodes = sequencer.fresh.keys().copied().collect();
-        let apart = sequencer.apart.iter().copied().filter(|node| members.contains(*node));
-        let apart = apart.collect();
-        // In another tree others are between. Whoever has not come so far is given no time anew.
-        sequencer.past.retain(|node, _| !members.contains(*node) || joined.contains(*node));
+        sequencer.apart.retain(|node| members.contains(*node));
+        let apart = sequencer.apart.iter().copied().collect();
+        sequencer.asks_in.retain(|node, _| joined.contains(*node));
+        sequencer.is_tree_old = false;
         let written = if joined.is_empty() { vec![] } else { self.memory.written() };
         let (last, stable) = (self.flights.last, self.flights.done);
         self.enter(epoch, Arc::new(Opening { members, joined, apart, last, stable, written }));
@@ -90,6 +89,7 @@ impl Core {
             && self.place.parent == Some(from)
             && self.standing == Standing::Member
         {
+            self.hear_above(now);
             if !self.parent.acknowledged(expected) {
                 return Err("an acknowledgement of what was not sent");
             }
@@ -163,7 +163,7 @@ impl Core {
         }
         if sequencer.fresh.get(&from).is_some_and(|(_, taken)| *taken == incarnation) {
             // It was taken in, and the epoch is on its way.
-            self.note_past(now, from);
+            sequencer.asks_in.insert(from, now);
             return Ok(());
         }
         let member = self.members.contains(from);

@@ -15,7 +15,7 @@
 
 use super::member::{Core, Standing};
 use super::message::{Message, Renewal};
-use super::tree::{APART_MAX, Place};
+use super::tree::APART_MAX;
 use crate::protocol::{NodeId, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -31,12 +31,30 @@ pub struct Lease {
     pub next_renewal: Time,
     /// What those below ask for, since the first of them did.
     gathered: Option<(Time, BTreeMap<NodeId, u64>)>,
+    above: Above,
+}
+
+/// What a member knows of the way to the one above it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Above {
+    /// When that one was last heard of.
+    heard: Option<Time>,
+    /// The epoch that the master has last granted a lease in: it may not have come from above yet.
+    told: u64,
+    /// The first messages that it has not acknowledged, of either kind, and since when they are.
+    sent: Option<([Option<u64>; 2], Time)>,
 }
 
 impl Lease {
     /// None.
     pub fn new(now: Time) -> Lease {
-        Lease { until: None, next_beat: now, next_renewal: now, gathered: None }
+        Lease {
+            until: None,
+            next_beat: now,
+            next_renewal: now,
+            gathered: None,
+            above: Above::default(),
+        }
     }
 
     /// Whether it has not ended.
@@ -54,12 +72,16 @@ impl Lease {
     /// It is over, and nobody asks for any by way of this node.
     pub fn end(&mut self) {
         self.until = None;
-        self.settle();
+        self.settle(true);
     }
 
-    /// Another tree: what was gathered is for those of the last.
-    pub fn settle(&mut self) {
+    /// Another tree: what was gathered is for those of the last. `moved`: so is what is above.
+    pub fn settle(&mut self, moved: bool) {
         self.gathered = None;
+        self.above.sent = None;
+        if moved {
+            self.above.heard = None;
+        }
     }
 }
 
@@ -130,10 +152,7 @@ impl Core {
                 _ => {}
             }
         }
-        let is_member = sequencer.heard.contains_key(&from);
-        if is_member {
-            self.note_past(now, from);
-        } else {
+        if !sequencer.heard.contains_key(&from) {
             // Others that are no members ask here themselves.
             let standing = Message::Standing { epoch: self.epoch, incarnation: 0, member: false };
             self.send(from, &standing);
@@ -144,49 +163,55 @@ impl Core {
         Ok(())
     }
 
-    /// At the master: a node asks it itself. If another is between them that is because of that
-    /// one, which may have stopped, or of the way to it.
-    pub(super) fn note_past(&mut self, now: Time, from: NodeId) {
-        let Some(sequencer) = &mut self.sequencer else { return };
-        if self.place.children.iter().any(|branch| branch.node == from) {
-            return;
-        }
-        let (since, last) = sequencer.past.entry(from).or_insert((now, now));
-        if now - *last > self.config.lease {
-            *since = now;
-        }
-        *last = now;
+    /// Whether another epoch has begun, which has not come here.
+    fn is_behind(&self) -> bool {
+        self.lease.above.told > self.epoch
     }
 
-    /// At the master: takes those for its children who have asked it themselves for so long that
-    /// whoever is between them would be no member any more if it had stopped; but members only
-    /// while something waits for one. Below one of them others may ask as well, because of it:
-    /// these wait. Whether a member is among them.
-    fn take_apart(&mut self, now: Time) -> bool {
-        let (lease, slack) = (self.config.lease, self.config.slack);
-        let first = self.flights.first_open().map_or(0, |flight| flight.seq);
-        let Some(sequencer) = &mut self.sequencer else { return false };
-        if first == 0 || sequencer.first.0 != first {
-            sequencer.first = (first, now);
+    /// The parent was heard of; but who is above in an epoch that is over does not count.
+    pub(super) fn hear_above(&mut self, now: Time) {
+        if !self.is_behind() {
+            self.lease.above.heard = Some(now);
         }
-        let is_held_up = now - sequencer.first.1 > lease + slack;
-        sequencer.past.retain(|_, (_, last)| now - *last <= lease);
-        let (past, apart) = (&sequencer.past, &self.apart);
-        let is_first = |node: NodeId| {
-            let config = &self.config;
-            let at = |node| Place::new((&self.members, apart), config.master, config.arity, node);
-            let above = self.members.contains(node).then(|| at(node).parent).flatten();
-            above.is_none_or(|above| !past.contains_key(&above))
+    }
+
+    /// Tells the master if it is reached and who is above is not, in one direction at least:
+    /// nothing has come from there, or nothing gets there, for so long that the one above would be
+    /// no member any more if it had stopped.
+    pub(super) fn look_above(&mut self, now: Time) {
+        let master = self.config.master;
+        if !self.is_behind() && self.place.parent.is_none_or(|parent| parent == master) {
+            return;
+        }
+        let sent = [self.parent.unacknowledged(), self.telling.unacknowledged()];
+        let is_good = self.lease.is_good(now);
+        let Above { heard, sent: before, .. } = &mut self.lease.above;
+        // Without a lease it is the master that is not reached.
+        if !is_good || heard.is_none() {
+            *heard = Some(now);
+        }
+        if !is_good || before.is_none_or(|(before, _)| before != sent) {
+            *before = (sent != [None, None]).then_some((sent, now));
+        }
+        let since = before.map_or(*heard, |(_, since)| heard.map(|heard| heard.min(since)));
+        let patience = 2 * (self.config.lease + self.config.slack);
+        if since.is_some_and(|since| now - since > patience) {
+            self.send(master, &Message::Apart { epoch: self.epoch });
+        }
+    }
+
+    /// At the master: a member that is reached does not reach the one above it. It becomes a child
+    /// of this one, with the next tick, if there is room.
+    pub(super) fn take_apart(&mut self, from: NodeId) -> Result<(), &'static str> {
+        let Some(sequencer) = &mut self.sequencer else {
+            return Err("a node is apart, for one that does not lead");
         };
-        let is_due = |node: NodeId, since: Time| {
-            let is_there = self.members.contains(node) && !sequencer.fresh.contains_key(&node);
-            now - since > 2 * (lease + slack) && (is_held_up || !is_there) && is_first(node)
-        };
-        let found = past.iter().map(|(node, (since, _))| (*node, *since));
-        let found = found.filter(|(node, since)| is_due(*node, *since)).map(|(node, _)| node);
-        let found: Vec<NodeId> = found.take(APART_MAX - sequencer.apart.len()).collect();
-        sequencer.apart.extend(&found);
-        found.iter().any(|node| self.members.contains(*node))
+        let is_child = self.place.children.iter().any(|branch| branch.node == from);
+        let has_room = sequencer.apart.len() < APART_MAX;
+        if sequencer.collecting.is_none() && sequencer.heard.contains_key(&from) {
+            sequencer.is_tree_old |= !is_child && has_room && sequencer.apart.insert(from);
+        }
+        Ok(())
     }
 
     /// A child asks, for itself and for those below it. In another epoch it may be none, and asks
@@ -226,6 +251,12 @@ impl Core {
         if from != self.config.master && (self.place.parent != Some(from) || !is_member) {
             // It was above in another epoch.
             return Ok(());
+        }
+        if from == self.config.master {
+            self.lease.above.told = epoch.max(self.lease.above.told);
+        }
+        if self.place.parent == Some(from) {
+            self.hear_above(now);
         }
         let own = renewals.iter().find(|renewal| renewal.node == self.config.node);
         let own = own.map(|renewal| Time(renewal.stamp));
@@ -268,9 +299,16 @@ impl Core {
             .filter(|(node, heard)| **node != master && now - **heard > patience)
             .map(|(node, _)| *node)
             .collect();
-        let has_other_members = !silent.is_empty() || !sequencer.joining.is_empty();
-        if self.take_apart(now) || has_other_members {
-            self.reopen(now, &silent);
+        if silent.is_empty() && sequencer.joining.is_empty() && !sequencer.is_tree_old {
+            return;
         }
+        // Who asks to be taken in, and was, is not reached by whoever was above.
+        let lately =
+            |node: &NodeId| sequencer.asks_in.get(node).is_some_and(|last| now - *last <= patience);
+        let unreached = silent.iter().copied().filter(lately);
+        let room = APART_MAX.saturating_sub(sequencer.apart.len());
+        let unreached: Vec<NodeId> = unreached.take(room).collect();
+        self.reopen(now, &silent);
+        self.sequencer.iter_mut().for_each(|all| all.apart.extend(&unreached));
     }
 }

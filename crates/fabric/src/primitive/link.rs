@@ -113,6 +113,11 @@ impl Link {
         is_silent
     }
 
+    /// The first that the other side has not said that it has.
+    pub fn unacknowledged(&self) -> Option<u64> {
+        (!self.kept.is_empty()).then(|| self.next - self.kept.len() as u64)
+    }
+
     /// How many the other side has not said that it has.
     pub fn flying(&self) -> u64 {
         self.kept.len() as u64

@@ -316,13 +316,15 @@ impl Core {
     /// Takes the place in the tree of an epoch's members, with fresh links.
     pub(super) fn settle_in(&mut self, members: Nodes, apart: Nodes) {
         let config = &self.config;
-        self.place = Place::new((&members, &apart), config.master, config.arity, config.node);
+        let place = Place::new((&members, &apart), config.master, config.arity, config.node);
+        let moved = place.parent != self.place.parent;
+        self.place = place;
         (self.members, self.apart) = (members, apart);
         self.parent = Link::default();
         self.children = vec![Link::default(); self.place.children.len()];
         self.asking = Link::default();
         self.telling.settle(self.place.children.len());
-        self.lease.settle();
+        self.lease.settle(moved);
     }
 
     pub(super) fn send(&mut self, to: NodeId, message: &Message) {
@@ -396,7 +398,7 @@ impl Core {
                 if !self.is_within(&work, body.len()) {
                     return Err("a transfer or comparison outside of global memory");
                 }
-                self.hear_parent(from, expected, done)?;
+                self.hear_parent(now, from, expected, done)?;
                 if self.parent.is_expected(number) {
                     self.parent.take();
                     self.stage(seq, work, body);
@@ -404,7 +406,7 @@ impl Core {
                 Ok(())
             }
             Carried::Decide(seq, outcome, work) => {
-                self.hear_parent(from, expected, done)?;
+                self.hear_parent(now, from, expected, done)?;
                 if self.parent.is_expected(number) {
                     self.may_decide(seq, outcome, &work)?;
                     self.parent.take();
@@ -427,10 +429,17 @@ impl Core {
     }
 
     /// What every message of the parent says.
-    fn hear_parent(&mut self, from: NodeId, expected: u64, done: u64) -> Result<(), &'static str> {
+    fn hear_parent(
+        &mut self,
+        now: Time,
+        from: NodeId,
+        expected: u64,
+        done: u64,
+    ) -> Result<(), &'static str> {
         if self.place.parent != Some(from) {
             return Err("a parent's message from a node that is none");
         }
+        self.hear_above(now);
         if !self.parent.acknowledged(expected) {
             return Err("an acknowledgement of what was not sent");
         }
@@ -468,7 +477,7 @@ impl Core {
         }
         match self.place.parent == Some(from) {
             true => {
-                self.hear_parent(from, expected, done)?;
+                self.hear_parent(now, from, expected, done)?;
                 // What it was told may not have come to it.
                 self.flights.report_again();
                 Ok(())
@@ -565,9 +574,10 @@ impl Protocol for Core {
                 self.flushed(now, from, epoch, expected, done)
             }
             Message::Taken { epoch, expected } => self.taken(from, epoch, expected),
-            Message::Heard { epoch, expected } => self.heard(from, epoch, expected),
+            Message::Heard { epoch, expected } => self.heard(now, from, epoch, expected),
             Message::Renew { epoch, renewals } => self.renew(now, from, epoch, renewals),
             Message::Granted { epoch, renewals } => self.granted(now, from, epoch, &renewals),
+            Message::Apart { .. } => self.take_apart(from),
             Message::Join { epoch, incarnation } => self.join(now, from, epoch, incarnation),
             Message::Standing { epoch, incarnation, member } => {
                 self.told_standing(now, from, epoch, incarnation, member)
@@ -602,6 +612,9 @@ impl Protocol for Core {
             Standing::Outside(_) => self.send_join(),
             Standing::Frozen => self.send_renew(now),
             Standing::Member => self.beat_links(),
+        }
+        if !matches!(self.standing, Standing::Outside(_)) {
+            self.look_above(now);
         }
         self.tick_master(now);
         self.sequence();

@@ -219,6 +219,11 @@ pub enum Message {
         /// Of whom, and what they had said.
         renewals: Vec<Renewal>,
     },
+    /// To the master: the sender does not reach the one above it, or is not reached.
+    Apart {
+        /// The sender's epoch.
+        epoch: u64,
+    },
     /// To the master: take me in, after this epoch.
     Join {
         /// The last epoch that the sender has been told of.
@@ -259,9 +264,9 @@ pub struct Renewal {
 }
 
 /// What each kind of message is called, by its number.
-pub const KINDS: [&str; 16] = [
+pub const KINDS: [&str; 17] = [
     "other", "open", "stage", "decide", "staged", "ask", "flush", "taken", "renew", "granted",
-    "join", "standing", "collect", "report", "tell", "heard",
+    "join", "standing", "collect", "report", "tell", "heard", "apart",
 ];
 
 mod kind {
@@ -280,6 +285,7 @@ mod kind {
     pub const REPORT: u8 = 13;
     pub const TELL: u8 = 14;
     pub const HEARD: u8 = 15;
+    pub const APART: u8 = 16;
 }
 
 impl Message {
@@ -319,6 +325,9 @@ impl Message {
             }
             Message::Granted { epoch, renewals } => {
                 to.u8(kind::GRANTED).u64(*epoch).renewals(renewals);
+            }
+            Message::Apart { epoch } => {
+                to.u8(kind::APART).u64(*epoch);
             }
             Message::Join { epoch, incarnation } => {
                 to.u8(kind::JOIN).u64(*epoch).u64(*incarnation);
@@ -366,6 +375,7 @@ impl Message {
             kind::HEARD => Message::Heard { epoch, expected: from.u64()? },
             kind::RENEW => Message::Renew { epoch, renewals: from.renewals()? },
             kind::GRANTED => Message::Granted { epoch, renewals: from.renewals()? },
+            kind::APART => Message::Apart { epoch },
             kind::JOIN => Message::Join { epoch, incarnation: from.u64()? },
             kind::STANDING => {
                 Message::Standing { epoch, incarnation: from.u64()?, member: from.bool()? }

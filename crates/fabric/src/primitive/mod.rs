@@ -44,8 +44,9 @@
 //!
 //! **A bad way.** Members that all reach the master may not all reach one another: a rule of a
 //! firewall, a port of a switch. What goes down the tree then waits for who is below such a way. It
-//! asks the master itself for its lease meanwhile (`lease.rs`), and when it has done so for two
-//! leases it becomes the master's child (`tree.rs`), in the next epoch and for its life.
+//! asks the master itself for its lease (`lease.rs`), and when nothing has come from above, or got
+//! there, for two leases it says so: it becomes the master's child (`tree.rs`), in the next epoch
+//! and for its life. So does, when it is taken in again, who did not hear that it was.
 //!
 //! Beside these operations members may tell the master something (`tell.rs`), which is combined up
 //! the tree and has none of these promises.

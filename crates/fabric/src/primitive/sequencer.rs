@@ -38,12 +38,12 @@ pub struct Sequencer {
     pub lives: BTreeMap<NodeId, u64>,
     /// Nodes that want to be members, and in which life; they are taken in with the next tick.
     pub joining: BTreeMap<NodeId, u64>,
-    /// Who asks this node itself though another is between: since when, and when last.
-    pub past: BTreeMap<NodeId, (Time, Time)>,
-    /// What waits for others, and since when it is the first that does.
-    pub first: (u64, Time),
+    /// When members that have not shown so last asked to be taken in.
+    pub asks_in: BTreeMap<NodeId, Time>,
     /// Who is to be this node's child: members, and others as soon as they are.
     pub apart: BTreeSet<NodeId>,
+    /// It has become another than the one of this epoch.
+    pub is_tree_old: bool,
     /// The last tick, to notice that this node was stopped.
     pub ticked: Time,
     /// After a restart, until all is known.
@@ -65,9 +65,9 @@ impl Sequencer {
             fresh: BTreeMap::new(),
             lives: BTreeMap::new(),
             joining: BTreeMap::new(),
-            past: BTreeMap::new(),
-            first: (0, now),
+            asks_in: BTreeMap::new(),
             apart: BTreeSet::new(),
+            is_tree_old: false,
             ticked: now,
             collecting: None,
         }

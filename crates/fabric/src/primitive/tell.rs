@@ -18,7 +18,7 @@
 use super::link::Link;
 use super::member::{Core, Notice, Standing};
 use super::message::{Carried, Message};
-use crate::protocol::{NodeId, Payload};
+use crate::protocol::{NodeId, Payload, Time};
 use muster_base::limits::{TELL_BYTES, TOLD_BYTES_MAX};
 use std::collections::VecDeque;
 
@@ -52,6 +52,11 @@ impl Telling {
             self.waiting.push_front(body);
         }
         self.below = vec![Link::default(); children];
+    }
+
+    /// The first message that the parent has not said that it has.
+    pub fn unacknowledged(&self) -> Option<u64> {
+        self.up.unacknowledged()
     }
 
     fn add(&mut self, records: Payload) {
@@ -185,6 +190,7 @@ impl Core {
     /// From the parent: it has what it was told so far.
     pub(super) fn heard(
         &mut self,
+        now: Time,
         from: NodeId,
         epoch: u64,
         expected: u64,
@@ -192,6 +198,7 @@ impl Core {
         if epoch != self.epoch || self.place.parent != Some(from) {
             return Ok(());
         }
+        self.hear_above(now);
         if !self.telling.up.acknowledged(expected) {
             return Err("an acknowledgement of what was not told");
         }

@@ -466,6 +466,59 @@ fn who_cannot_be_reached_from_above_learns_how_what_it_asked_for_has_ended() {
     assert_eq!(cluster.outcomes(6), [(1, Outcome::Committed)]);
 }
 
+/// Where the way was good in the last tree: the next does not come there, and leases do.
+#[test]
+fn who_is_below_another_in_a_new_tree_hears_of_it_also_by_a_way_that_is_none() {
+    for restarts in [false, true] {
+        let mut cluster = Cluster::new(7);
+        cluster.beats(4);
+        // Without node 1 the runs are 2, 3, 4 and 5, 6; before, 4 was the master's child.
+        cluster.ways = vec![(2, 4), (4, 2)];
+        cluster.cut = vec![1];
+        match restarts {
+            false => cluster.request(0, Request::Evidence { node: NodeId(1) }),
+            true => {
+                let all = Nodes::range(0..=6);
+                let master = Core::restarted(config(0), &all, 2, cluster.now);
+                cluster.cores.insert(0, master);
+            }
+        }
+        cluster.pass(80, |_| true);
+        let others = Nodes::range(2..=6).with(NodeId(0));
+        assert_eq!(cluster.cores[&4].epoch().1, &others, "{restarts}");
+        cluster.transfer(6, 1, others);
+        cluster.pass(40, |_| true);
+        assert_eq!(cluster.outcomes(6), [(1, Outcome::Committed)], "{restarts}");
+    }
+}
+
+/// Nothing is ordered that waits for it.
+#[test]
+fn what_a_member_tells_comes_though_it_does_not_reach_the_one_above() {
+    let mut cluster = Cluster::new(7);
+    cluster.beats(4);
+    cluster.ways = vec![(6, 4)];
+    cluster.request(6, Request::Tell { region: 0, body: b"done".to_vec().into() });
+    cluster.pass(60, |_| true);
+    let told = |notice: &&Notice| matches!(notice, Notice::Told { .. });
+    assert_eq!(cluster.notices[&0].iter().filter(told).count(), 1);
+}
+
+/// Nobody hears of the one above then either.
+#[test]
+fn nobody_is_apart_because_the_master_stood_still_or_was_cut_off() {
+    let mut cluster = Cluster::new(7);
+    cluster.beats(4);
+    cluster.cut = vec![0];
+    cluster.pass(80, |_| true);
+    cluster.cut.clear();
+    cluster.pass(80, |_| true);
+    cluster.compare(6, 1, 0, Some(8));
+    cluster.pass(8, |_| true);
+    assert_eq!(cluster.outcomes(6), [(1, Outcome::Committed)]);
+    assert_eq!(cluster.cores[&0].apart, Nodes::none());
+}
+
 #[test]
 fn members_that_reach_nobody_but_the_master_work_together_all_the_same() {
     let mut cluster = Cluster::new(20);

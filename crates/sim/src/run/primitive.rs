@@ -60,8 +60,7 @@ fn broken_promises(seed: u64) -> u32 {
 fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     let mut draw = Random::new(seed).branch(4);
     let config = Config {
-        // In a chain of all of them leases come so late that all ask the master itself.
-        arity: draw.between(2, 8) as usize,
+        arity: draw.between(1, 8) as usize,
         variables: VARIABLES,
         events: EVENTS,
         regions: vec![REGION],

@@ -73,6 +73,7 @@ fn meant() -> Vec<Message> {
         Message::Taken { epoch, expected: 3 },
         Message::Renew { epoch, renewals: renewals.clone() },
         Message::Granted { epoch, renewals },
+        Message::Apart { epoch },
         Message::Join { epoch, incarnation: 2 },
         Message::Standing { epoch, incarnation: 2, member: false },
         Message::Collect { epoch: 2 * TERM },
