@@ -105,6 +105,7 @@ fn opening(ask: &Ask, cluster: &Cluster) -> Option<Moment> {
 /// Chooses `need` nodes of `free` for a job that ends at `ends`, in the order that these have; not
 /// if that delayed one of the first.
 fn pass(
+    cluster: &Cluster,
     firsts: &mut [Reservation],
     need: usize,
     ends: Option<Moment>,
@@ -116,7 +117,9 @@ fn pass(
     // Nodes that the first ones have no use for go first.
     let mut chosen: Vec<u32> = free.iter().filter(|node| !is_kept(node)).copied().collect();
     for first in &kept {
-        let spare = first.nodes.len() - first.need;
+        // One that has gone may not come back, and is no reason to spare one that is there.
+        let there = first.nodes.iter().filter(|node| cluster.is_up(**node));
+        let spare = there.count().saturating_sub(first.need);
         let its = free.iter().filter(|node| first.nodes.contains(node));
         chosen.extend(its.take(spare));
     }
@@ -150,7 +153,7 @@ impl Scheduler for Easy {
             let need = ask.need(free.len());
             free.retain(|node| !busy.contains_key(node));
             let end = ask.time.map(|time| now + time);
-            if let Some(nodes) = pass(&mut firsts, need, end, &free) {
+            if let Some(nodes) = pass(cluster, &mut firsts, need, end, &free) {
                 busy.extend(nodes.iter().map(|node| (*node, end)));
                 starts.push(Start { job: ask.job, nodes });
                 refused = None;

@@ -193,6 +193,11 @@ impl Cluster {
         self.open(ask, |node| node.up)
     }
 
+    /// Whether a node is there.
+    fn is_up(&self, node: u32) -> bool {
+        self.nodes.get(&node).is_some_and(|condition| condition.up)
+    }
+
     /// The same, and those that have gone a moment ago.
     fn soon(&self, ask: &Ask) -> Vec<u32> {
         self.open(ask, |node| node.up || node.back().is_some_and(|back| back > self.now))

@@ -62,6 +62,26 @@ fn a_node_that_does_not_come_back_within_a_minute_holds_up_nobody_nor_does_one_t
     }
 }
 
+/// They are more than the first lacks: as if they were there for it, and the others to spare.
+#[test]
+fn nodes_that_have_gone_do_not_cost_the_first_those_that_are_there() {
+    let seconds = Duration::from_secs;
+    let mut schedule = Schedule::default();
+    (0..8).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::parse("easy").unwrap());
+    schedule.submit(Ask { among: Some((0..4).collect()), ..ask(5, 4) });
+    schedule.submit(Ask { time: Some(seconds(100)), among: Some(vec![4]), ..ask(6, 1) });
+    assert_eq!(step(&mut schedule, Duration::ZERO), [5, 6]);
+    schedule.submit(ask(1, 4));
+    (2..5).for_each(|job| schedule.submit(ask(job, 1)));
+    assert_eq!(step(&mut schedule, Duration::ZERO), NOBODY);
+    // A host of four dies, with what ran there.
+    (0..4).for_each(|node| schedule.set_up(node, false));
+    schedule.ended(5);
+    schedule.set_now(seconds(1));
+    assert_eq!(step(&mut schedule, seconds(1)), NOBODY);
+}
+
 /// Whoever does with fewer does not wait.
 #[test]
 fn who_gives_no_number_of_nodes_does_at_once_without_one_that_has_gone() {
