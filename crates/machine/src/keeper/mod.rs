@@ -12,7 +12,7 @@
 //! * **A node daemon**: the keeper removes what it left (control groups, directory, socket),
 //!   tells the manager so as evidence (`lost n3 ...`), and starts it again.
 //! * **The strober**: jobs that it has stopped go on, and it is started again. One that is stopped
-//!   itself is killed within two seconds.
+//!   itself is killed within four seconds.
 //! * **The manager**: it is started again at once, and finds its jobs in the journal. One that
 //!   ends with status 0 was told `down`: the keeper ends the cluster.
 //! * **The keeper**, kill -9 included: every daemon holds the read end of a pipe, the *lifeline*,

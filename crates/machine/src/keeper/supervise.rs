@@ -93,6 +93,8 @@ pub(super) struct Supervisor {
     lifeline: (PipeReader, PipeWriter),
     daemons: Vec<Daemon>,
     evidence: Sender<Evidence>,
+    /// Since when the strober was seen to be stopped.
+    strober_stopped: Option<Instant>,
 }
 
 impl Supervisor {
@@ -118,7 +120,19 @@ impl Supervisor {
         // Apart, because a manager that is stopped or starting keeps whoever talks to it waiting.
         let reporter = std::thread::Builder::new().name("evidence".into());
         reporter.spawn(move || report_all(&told, |line| report(&to, line)))?;
-        Ok(Supervisor { directory, presence, lock, log, plan, heard, lifeline, daemons, evidence })
+        let strober_stopped = None;
+        Ok(Supervisor {
+            directory,
+            presence,
+            lock,
+            log,
+            plan,
+            heard,
+            lifeline,
+            daemons,
+            evidence,
+            strober_stopped,
+        })
     }
 
     /// Starts all daemons.
@@ -175,11 +189,18 @@ impl Supervisor {
     }
 
     /// Jobs that a strober has stopped would stand still for as long as it is stopped itself. What
-    /// comes after its death lets them go on.
+    /// comes after its death lets them go on. It is looked at twice: who has the whole cluster go
+    /// on again may have begun with the keeper.
     fn end_stopped_strober(&mut self) {
         let strober = self.daemons.iter().find(|daemon| daemon.name == STROBER);
         let Some(running) = strober.and_then(|strober| strober.running.as_ref()) else { return };
-        if is_stopped(Pid::from_child(&running.child)) {
+        if !is_stopped(Pid::from_child(&running.child)) {
+            self.strober_stopped = None;
+            return;
+        }
+        let since = *self.strober_stopped.get_or_insert_with(Instant::now);
+        if since.elapsed() >= UNTOLD / 2 {
+            self.strober_stopped = None;
             // It fails only when the process has just ended.
             let _ = pidfd_send_signal(&running.pidfd, Signal::KILL);
             self.log.note("strober: its daemon was stopped: killed");

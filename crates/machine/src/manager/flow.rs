@@ -11,7 +11,7 @@ use crate::launch::{Coming, Shipment};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Pieces, or chunks, that a node may have and not have unpacked.
+/// Letters with pieces, or with chunks, that a node may have and not have unpacked.
 pub const WINDOW: u64 = 4;
 
 /// Pieces of one job that are on their way at once.
@@ -38,12 +38,15 @@ pub struct Flow {
     sent: u64,
     /// How often the nodes were told what is to come.
     rounds: u32,
+    /// How many letters with chunks have gone since then, and the last chunk of each of the last.
+    letters: u64,
+    lasts: [u64; WINDOW as usize],
 }
 
 impl Flow {
     /// Nothing is sent yet.
     pub fn new(shipment: Shipment) -> Flow {
-        Flow { start: shipment.start, sent: 0, rounds: 0 }
+        Flow { start: shipment.start, sent: 0, rounds: 0, letters: 0, lasts: [0; WINDOW as usize] }
     }
 
     /// What the nodes have counted when all that was sent but chunks is unpacked.
@@ -74,6 +77,7 @@ impl Flow {
             self.sent += chunks as u64;
         }
         self.rounds += 1;
+        self.letters = 0;
         self.sent += 1;
         self.sent + (chunks as u64) < 1 << COUNTS
     }
@@ -88,14 +92,13 @@ impl Flow {
         self.rounds > 0
     }
 
-    /// What the nodes of a chunk must have counted before it goes; it has this place among all.
-    pub fn before_chunk(&self, place: u64) -> Option<u64> {
-        (place >= WINDOW).then(|| self.sent() + place + 1 - WINDOW)
-    }
-
-    /// What nodes have counted that have all chunks up to this one.
-    pub fn up_to_chunk(&self, place: u64) -> u64 {
-        self.with_chunks(0) + place + 1
+    /// A letter with chunks goes, the last of which has this place among all: what its nodes must
+    /// have counted before, which is all up to the letter a window before it.
+    pub fn chunks(&mut self, last: u64) -> Option<u64> {
+        let at = (self.letters % WINDOW) as usize;
+        let before = std::mem::replace(&mut self.lasts[at], last);
+        self.letters += 1;
+        (self.letters > WINDOW).then(|| self.sent() + before + 1)
     }
 
     /// What nodes have counted that have all of so many chunks.
@@ -176,12 +179,15 @@ mod tests {
         }
         assert!(flow.round(6));
         // The first chunks go at once: the order before them is counted with them.
-        let before: Vec<_> = (0..6).map(|place| flow.before_chunk(place)).collect();
+        let before: Vec<_> = (0..6).map(|place| flow.chunks(place)).collect();
         assert_eq!(before, [None, None, None, None, Some(108), Some(109)]);
         assert_eq!(flow.with_chunks(6), 113);
-        // In another round they are counted behind those of the first.
+        // In another round they are counted behind those of the first. Of several in a letter the
+        // last counts.
         assert!(flow.round(6));
         assert_eq!((flow.sent(), flow.with_chunks(6)), (114, 120));
+        let before = [2, 3, 9, 10, 11, 30, 31].map(|place| flow.chunks(place));
+        assert_eq!(before, [None, None, None, None, Some(117), Some(118), Some(124)]);
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! If one has dropped something, the others run already while it gets that.
 
 use super::Manager;
-use super::flow::{COUNTS, FLYING, Flow, HEAR, Lacking, WINDOW};
+use super::flow::{COUNTS, FLYING, Flow, HEAR, Lacking};
 use super::holdings::Holder;
 use super::job::{Job, State};
 use super::report;
@@ -130,7 +130,9 @@ impl Shipments {
             let taken = if is_next { free(&mut busy) } else { None };
             let is_late = Instant::now() > busy.patience(since);
             if taken.is_none() && !is_late {
-                busy = self.changed.wait_timeout(busy, LOOK).expect("no holder panics").0;
+                // Others have only to see that they are still to be started.
+                let look = if is_next { LOOK } else { 20 * LOOK };
+                busy = self.changed.wait_timeout(busy, look).expect("no holder panics").0;
             }
             // Whose turn is over takes the lock to say so.
             drop(busy);
@@ -147,8 +149,8 @@ impl Shipments {
         }
     }
 
-    /// Something has become free.
-    fn moved(&self) {
+    /// Something has become free, or is on the way to that.
+    pub(super) fn moved(&self) {
         self.lock().moved = Some(Instant::now());
         self.changed.notify_all();
     }
@@ -284,8 +286,6 @@ struct Told {
     batch: Bundle,
     batch_to: Option<Nodes>,
     batch_last: u64,
-    /// The last of each letter that nodes may have and not have unpacked.
-    unheard: VecDeque<u64>,
     /// How many were sent.
     sent: usize,
     /// All nodes have all of them.
@@ -442,7 +442,6 @@ impl Pieces {
             let text = "the nodes drop the job's files as fast as they get them  [E205]";
             return Err((None, Error::new(Errno::NOSPC, text)));
         }
-        self.told.unheard.clear();
         let (count, coming) = (self.flow.sent(), self.told.to.coming());
         self.post(job, Order::Chunks { job: self.job, count, coming }.letter())
     }
@@ -508,12 +507,9 @@ impl Pieces {
 
     fn send_batch(&mut self, job: &Job, letter: Vec<u8>) -> std::result::Result<(), Failed> {
         let Some(to) = self.told.batch_to.clone() else { return Ok(()) };
-        if self.told.unheard.len() as u64 >= WINDOW
-            && let Some(last) = self.told.unheard.pop_front()
-        {
-            self.await_count(job, (&to, self.flow.up_to_chunk(last)), |_| false)?;
+        if let Some(count) = self.flow.chunks(self.told.batch_last) {
+            self.await_count(job, (&to, count), |_| false)?;
         }
-        self.told.unheard.push_back(self.told.batch_last);
         self.send(job, &to, letter)
     }
 

@@ -94,6 +94,8 @@ impl Job {
             let is_awaited = reads && matches!(heard.what, What::Follow { .. });
             if matches!(heard.what, What::Unpacks) {
                 state.came_on = Some(Instant::now());
+                // Who waits to send files waits for jobs such as this one.
+                self.manager.upgrade().iter().for_each(|manager| manager.shipments.moved());
             } else if state.progress.phase() == Phase::Starting && !is_awaited {
                 state.early.push(heard);
             } else if matches!(heard.what, What::Lacks { .. }) {

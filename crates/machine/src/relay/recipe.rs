@@ -17,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const GRAIN: i64 = 2;
 
 /// Bytes of a file that is worth to be remembered.
-const WORTH: u64 = 1 << 20;
+const WORTH: u64 = 64 << 10;
 
 /// How many are remembered: each takes an inode and a page, which may be memory.
 const MOST: usize = 4096;

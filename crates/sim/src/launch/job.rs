@@ -375,7 +375,7 @@ impl Job {
         let head = Bytes::head(Kind::Chunk, self.attempt, chunk.into());
         let letter = [&head[..], &self.chunks[chunk as usize].1].concat();
         self.steps.push_front(Step::Send(to.clone(), letter));
-        if let Some(count) = self.flow.before_chunk(chunk.into()) {
+        if let Some(count) = self.flow.chunks(chunk.into()) {
             self.steps.push_front(Step::Reach(to, count, false));
         }
     }
