@@ -2,7 +2,7 @@
 
 mod cluster;
 
-use cluster::{Cluster, MUSTER, until};
+use cluster::{Cluster, MUSTER, signal, until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::{self, File};
@@ -488,14 +488,20 @@ fn signals_go_on_to_the_ranks() {
         job.wait().code(137);
     }
     // Who does not wait for that is told all the same.
-    let job = cluster.muster(&["run", "--json", "sleep", "1000"]).start();
+    let line = "trap '' INT TERM; echo ready; while :; do sleep 0.05; done";
+    let job = cluster.muster(&sh(&["--json", "-w", "n0", "--grace", "1h"], line)).start();
     until("it runs", || cluster.muster(&["ps"]).run().out.contains("running"));
-    for _ in 0..3 {
+    // Several that come at once are one. And no node does what the second one says.
+    let nodes = [cluster.pid("n0"), cluster.pid("n1")];
+    nodes.iter().flatten().for_each(|pid| signal(*pid, Signal::STOP));
+    until("it has ended", || {
         job.signal(Signal::INT);
-    }
+        !job.out().is_empty()
+    });
+    nodes.iter().flatten().for_each(|pid| signal(*pid, Signal::CONT));
     let out = job.wait().out;
     let object: Value = serde_json::from_str(&out).expect("one object");
-    assert!(object["exit"].as_u64().is_some_and(|exit| exit > 128), "{object}");
+    assert_eq!(object["error"]["id"], "E305", "{object}");
     cluster.no_job_processes();
     cluster.down();
 }

@@ -67,8 +67,8 @@ fn main() -> ExitCode {
             let words = || std::env::args_os().map(|word| word.to_string_lossy().into_owned());
             let help = help(words());
             // Programs that read what this prints are to find an object in any case.
-            if error.use_stderr() && help == "muster run --help" && words().any(|it| it == "--json")
-            {
+            let mut own = words().take_while(|word| word != "--");
+            if error.use_stderr() && help == "muster run --help" && own.any(|it| it == "--json") {
                 let failure = run::Failure::new("E100", USAGE, sentence(&error, &help));
                 run::print_failure(&failure);
             }

@@ -9,6 +9,7 @@ use anyhow::{Result, anyhow, bail};
 use muster_ninep::client::Client;
 use muster_ninep::error::{Errno, Error};
 use muster_ninep::record::{Attr, mode};
+use muster_ninep::synthetic::MADE;
 use muster_ninep::tree::OpenFlags;
 use std::collections::HashMap;
 use std::fs;
@@ -28,7 +29,8 @@ const PIECE: usize = 1 << 20;
 /// A path of the cluster tree starts with a colon; all others are of this machine. (A file here
 /// whose name starts with a colon is written ./:name.) Sources of the same name, as ranks leave
 /// them on each node, are copied one by one, each into a directory of its own. What cannot be
-/// copied is said, the rest is copied, and the exit status is 1.
+/// copied is said, the rest is copied, and the exit status is 1. Files that tell what happens, as a
+/// rank's output, are copied only if they are named.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster cp prog data.txt :/nodes/n1/3/fs/\n  \
                         muster cp :/nodes/n1/3/fs/core.17 .\n  \
@@ -60,6 +62,14 @@ struct Found {
     size: u64,
     /// The file, whatever it is called; none outside of the cluster.
     qid: Option<u64>,
+}
+
+impl Found {
+    /// Whether it is a file that tells what happens, such as a rank's output: it may wait for that,
+    /// and what is read may be read by nobody else. Who names one wants it.
+    fn is_made(&self) -> bool {
+        !self.directory && self.qid.is_some_and(|path| path & MADE != 0)
+    }
 }
 
 impl Place {
@@ -135,7 +145,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     check_targets(from, target)?;
     for source in from {
         if let Err(error) = copier.copy_named(source, &target(source), args.recursive) {
-            copier.bear(error)?;
+            copier.bear_named(error)?;
         }
     }
     Ok(if copier.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
@@ -154,13 +164,16 @@ struct Copier {
     has_failed: bool,
 }
 
-/// Why nothing that follows can be copied either.
+/// Why nothing that follows can be copied either: of what the user has named, or at all.
 #[derive(Debug)]
-struct Last(String);
+struct Last {
+    said: String,
+    of_all: bool,
+}
 
 impl std::fmt::Display for Last {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.said)
     }
 }
 
@@ -197,6 +210,15 @@ impl Copier {
         self.has_failed = true;
         say(&format!("muster: {}", unnumbered(&format!("{error:#}"))));
         Ok(())
+    }
+
+    /// As [`Copier::bear`] for one of the sources: a node that does not answer keeps no other's.
+    fn bear_named(&mut self, error: anyhow::Error) -> Result<()> {
+        match error.downcast::<Last>() {
+            Ok(last) if last.of_all => Err(last.into()),
+            Ok(last) => self.bear(anyhow!(last.said)),
+            Err(error) => self.bear(error),
+        }
     }
 
     /// Whether what is here is in a mounted cluster, or would be: it may be the other end of the
@@ -267,6 +289,7 @@ impl Copier {
         let what = match (end, found) {
             _ if self.is_mounted(&source) => "where a cluster is mounted",
             (_, Some(inner)) if is_endless(inner.mode) => "a pipe, socket or device",
+            (_, Some(inner)) if inner.is_made() => "made up as it is read",
             (Some(end), Some(inner)) if !(link && inner.directory) => {
                 return self.copy(&end, &target, inner);
             }
@@ -469,11 +492,13 @@ fn is_plain(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
 }
 
-/// A refusal by a file of the cluster. Who does not answer does not answer for the next file.
+/// A refusal by a file of the cluster. Who does not answer, or has died, does not answer for the
+/// next file.
 fn told(error: Error) -> anyhow::Error {
-    let is_last = [Errno::NOSPC, Errno::DQUOT, Errno::TIMEDOUT].contains(&error.errno);
+    let of_all = [Errno::NOSPC, Errno::DQUOT, Errno::ROFS].contains(&error.errno);
+    let is_last = of_all || [Errno::TIMEDOUT, Errno::HOSTDOWN].contains(&error.errno);
     let said = refused(error);
-    if is_last { Last(said.to_string()).into() } else { said }
+    if is_last { Last { said: said.to_string(), of_all }.into() } else { said }
 }
 
 fn failed(place: &Place, error: &io::Error) -> anyhow::Error {
@@ -487,7 +512,8 @@ fn failed(place: &Place, error: &io::Error) -> anyhow::Error {
         Place::Here(path) => format!("{}: {error}  [E161]", path.display()),
     };
     match error.kind() {
-        QuotaExceeded | StorageFull | TimedOut => Last(said).into(),
+        QuotaExceeded | StorageFull => Last { said, of_all: true }.into(),
+        TimedOut => Last { said, of_all: false }.into(),
         _ => anyhow!(said),
     }
 }

@@ -34,7 +34,6 @@ struct Entry {
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     let mut lists = Vec::new();
-    let mut text = String::new();
     for (at, path) in args.paths.iter().enumerate() {
         let path = path.strip_prefix(':').unwrap_or(path);
         let entries = list(&client, path, args.long)?;
@@ -43,6 +42,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             lists.push(json!({ "path": path, "entries": entries }));
             continue;
         }
+        let mut text = String::new();
         if args.paths.len() > 1 {
             writeln!(text, "{}{path}:", if at > 0 { "\n" } else { "" })?;
         }
@@ -52,11 +52,12 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
                 false => writeln!(text, "{}", shown(&entry.name))?,
             }
         }
+        // At once: the next may not be there, or take its time.
+        out(text.as_bytes())?;
     }
     if args.json {
         print_json(&json!({ "schema": SCHEMA, "cluster": context.cluster, "lists": lists }))?;
     }
-    out(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -68,7 +68,14 @@ pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
     };
     match Run::try_parse_from(std::iter::once("mpiexec".to_owned()).chain(words)) {
         Ok(run) => run::main(run.args, context),
-        Err(error) => Ok(crate::refuse(&error, "mpiexec --help")),
+        Err(error) => {
+            let help = "mpiexec --help";
+            if is_json {
+                let said = crate::sentence(&error, help);
+                print_failure(&Failure::new("E100", crate::USAGE, said));
+            }
+            Ok(crate::refuse(&error, help))
+        }
     }
 }
 

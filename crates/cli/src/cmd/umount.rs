@@ -54,7 +54,9 @@ pub fn place(dir: &Path) -> io::Result<PathBuf> {
     };
     let above = dir.parent().map(|above| Path::new(".").join(above));
     let (Some(above), Some(name)) = (above, dir.file_name()) else { return Err(refused) };
-    Ok(above.canonicalize()?.join(name))
+    let named = above.canonicalize()?.join(name);
+    // It may be a link to the mount, which names that without being asked to look into it.
+    named.canonicalize().or(Ok(named))
 }
 
 /// Whether it is what a mount says whose server has died.

@@ -1,7 +1,7 @@
 //! The flags of `mpiexec`, as Open MPI and MPICH have them. One dash is as good as two, and
 //! `-NAME=VALUE` as `-NAME VALUE`.
 
-use super::{Line, Part, Tells, lines, mistake};
+use super::{Line, Part, Tells, lines, mistake, soft};
 use crate::cmd::run;
 use crate::run::Failure;
 use muster_base::limits::SESSIONS_MAX;
@@ -167,10 +167,17 @@ const FLAGS: &[Flag] = &[
         names: lines::NAMES,
         values: &["FILE"],
         about: "more flags and programs from a file: a program on a line, as between two ':'",
-        does: |_, _| Err("a file of lines names no other, and there is one at most".into()),
+        does: |_, _| Err("it comes last, stands for all programs, and names no other".into()),
     },
-    // As many ranks as -n says can always be had: any set of numbers that has it is granted.
-    Flag { names: &["soft"], values: &["NUMBERS"], about: "", does: |_, _| Ok(()) },
+    Flag {
+        names: &["soft"],
+        values: &["NUMBERS"],
+        about: "ranks of a program are one of these, the most up to -n: 2,4:10:2",
+        does: |line, values| {
+            line.part().soft = Some(values[0].clone());
+            Ok(())
+        },
+    },
     Flag {
         names: &["arch"],
         values: &["NAME"],
@@ -193,7 +200,10 @@ const FLAGS: &[Flag] = &[
         names: &["npersocket"],
         values: &["N"],
         about: "",
-        does: |_, _| Err("ranks are not counted by socket. So many on each node: -ppn N".into()),
+        does: |line, values| {
+            line.part().per_socket = Some(values[0].clone());
+            Ok(())
+        },
     },
     Flag {
         names: &["l", "tag-output", "prepend-rank"],
@@ -490,6 +500,7 @@ fn read_all(words: &[String], has_lines: bool) -> Result<Line, Failure> {
             rest = &rest[used..];
         }
         line.part().command = rest.to_vec();
+        count(&mut line)?;
         if line.tells.is_none() && rest.is_empty() {
             return Err(mistake(match part {
                 [] if last == 0 => "no program was named".to_owned(),
@@ -501,6 +512,26 @@ fn read_all(words: &[String], has_lines: bool) -> Result<Line, Failure> {
         }
     }
     Ok(line)
+}
+
+/// How many ranks the last part has, now that all its flags are read.
+fn count(line: &mut Line) -> Result<(), Failure> {
+    let part = line.part();
+    if let Some(set) = &part.soft {
+        let granted = soft::granted(set, part.ranks.unwrap_or(1));
+        part.ranks = Some(granted.map_err(|why| mistake(format!("-soft: {why}")))?);
+    }
+    match (part.per_socket.take(), part.ranks) {
+        (Some(_), None) => {
+            let text = "ranks are not counted by socket. So many on each node: -ppn N";
+            Err(mistake(format!("-npersocket: {text}")))
+        }
+        (Some(count), Some(_)) => {
+            line.ignored.push(format!("-npersocket {count}"));
+            Ok(())
+        }
+        (None, _) => Ok(()),
+    }
 }
 
 /// Reads the flag that some words begin with; how many are its own.
@@ -609,6 +640,8 @@ mod tests {
             env: ["A=1", "PATH"].map(str::to_owned).into(),
             directory: Some("/d".into()),
             path: None,
+            soft: None,
+            per_socket: None,
             command: ["./prog", "-n", "9", "--mca"].map(str::to_owned).into(),
         };
         assert_eq!(all.parts, [part]);
@@ -720,10 +753,11 @@ mod tests {
             ("-f /no/such prog", "-f: /no/such: No such file or directory"),
             ("-initial-errhandler none prog", "'none' is none of mpi_errors_are_fatal, "),
             ("-configfile /no/such", "-configfile: /no/such: No such file or directory"),
-            ("-configfile /dev/null -n 1 prog", "names no other"),
+            ("-configfile /dev/null -n 1 prog", "it comes last, stands for all"),
+            ("-n 5 -soft 2:4,rubbish prog", "-soft: '2:4,rubbish' is no set of numbers"),
             ("-configfile /dev/null", "no program was named"),
             ("-arch sparc prog", "-arch: nodes are not chosen by their processor. Name them"),
-            ("--npersocket 2 prog", "--npersocket: ranks are not counted by socket."),
+            ("--npersocket 2 prog", "-npersocket: ranks are not counted by socket."),
             ("-file it prog", "-file: what is in it is not known here. Hosts: -hostfile"),
             ("-f /dev/null prog", "-f: /dev/null: it names no host"),
             ("-n 4", "no program comes after '-n 4'"),

@@ -24,7 +24,7 @@ pub fn named(words: &[String]) -> Result<Option<Vec<String>>, Failure> {
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| wrong(crate::run::said(&error)))?;
     let mut all = Vec::new();
-    let whole = text.replace("\\\n", " ");
+    let whole = text.replace("\r\n", "\n").replace("\\\n", " ");
     let told = whole.lines().map(str::trim);
     let told = told.filter(|line| !line.is_empty() && !line.starts_with('#'));
     for (at, line) in told.enumerate() {
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn a_file_of_lines_is_as_if_they_were_written_with_colons() {
         let path = std::env::temp_dir().join(format!("muster-lines-{}", std::process::id()));
-        let text = "# ours\n-n 1 ./a 'x y'\n\n-n 3 \\\n -env X y ./b\n  -soft 1:4 c : \n";
+        let text = "# ours\n-n 1 ./a 'x y'\n\n-n 3 \\\n -env X y ./b\n  -n 2 -soft 1,4 c : \n";
         std::fs::write(&path, text).unwrap();
         for flag in ["-configfile ", "--app="] {
             let all = read(&format!("-l {flag}{}", path.display())).unwrap();

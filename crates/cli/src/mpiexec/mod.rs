@@ -8,6 +8,7 @@ pub mod flags;
 mod lines;
 pub mod place;
 pub mod programs;
+mod soft;
 
 use crate::run::Failure;
 use crate::run::failure::exit;
@@ -52,6 +53,10 @@ pub struct Part {
     pub directory: Option<String>,
     /// Directories, parted by colons, in which a bare name is looked for first.
     pub path: Option<String>,
+    /// The numbers of ranks that it may have.
+    pub soft: Option<String>,
+    /// What was said of its ranks on each socket.
+    pub per_socket: Option<String>,
     /// It and its arguments.
     pub command: Vec<String>,
 }
