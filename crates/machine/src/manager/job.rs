@@ -38,7 +38,7 @@ use std::time::{Duration, Instant};
 
 /// How long the client of a job may be away after the manager was started again: of a thousand that
 /// come back at once the last may be late, and one that its user has stopped comes when it goes on.
-pub(super) const OWNER: Duration = Duration::from_secs(60);
+pub(super) const OWNER: Duration = Duration::from_secs(30);
 
 /// How long ranks may take to end, and their output, once all that is left of the job is killed.
 const DRAIN: Duration = Duration::from_secs(10);
