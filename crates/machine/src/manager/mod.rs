@@ -26,16 +26,19 @@ mod limit;
 mod log;
 mod mail;
 mod nodes;
+pub mod outbox;
 pub mod overview;
 mod patience;
 mod pieces;
 pub mod place;
+pub mod presence;
 pub mod progress;
 mod queue;
 mod report;
 mod restore;
 mod room;
 mod settings;
+pub mod shipping;
 mod silence;
 pub mod spec;
 mod strobe;
@@ -56,6 +59,7 @@ use journal::{Journal, Record};
 use log::JobLog;
 use mail::Mail;
 use muster_base::limits::JOBS_REMEMBERED;
+use muster_fabric::protocol::Time;
 use muster_ninep::error::{Error, Result, fail};
 use nodes::Nodes;
 use queue::Queue;
@@ -126,6 +130,12 @@ pub(crate) fn now() -> f64 {
 pub(crate) fn uptime() -> f64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+/// The moment, by a clock that nobody sets.
+pub(crate) fn steady() -> Time {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Time(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
 /// Takes those out that are not remembered any more, of jobs in the order in which they ended: the

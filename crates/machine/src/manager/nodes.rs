@@ -13,12 +13,14 @@ use super::beat::{Behind, behind};
 use super::job::Job;
 use super::overview::NodeOverview;
 use super::place::Nodes as ByState;
+use super::presence::{Closed, Coming, EVIDENCE, Heard, Presence, Way};
+use super::steady;
 use crate::launch::Order;
 use crate::line;
 use crate::memory::id_of;
 use crate::roster::Roster;
 use muster_fabric::primitive::Nodes as Set;
-use muster_fabric::protocol::NodeId;
+use muster_fabric::protocol::{NodeId, Time};
 use muster_ninep::client::{Client, Fid, Options};
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::remote::Remote;
@@ -29,14 +31,6 @@ use std::time::{Duration, Instant};
 
 /// How long a node may take to answer a request that should be answered at once.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
-
-/// How long, once a connection has closed, the evidence of what became of the daemon is waited
-/// for: whoever keeps it is told by the kernel at the same moment, but may have to wait for a
-/// processor or a disk that others use.
-const EVIDENCE: Duration = Duration::from_secs(5);
-
-/// How long a node may be silent before that means something.
-pub(super) const SILENCE: Duration = Duration::from_secs(5);
 
 /// How long nodes may take to join a manager that was started again.
 pub(super) const REJOIN: Duration = Duration::from_secs(5);
@@ -62,23 +56,20 @@ pub(super) struct Link {
     pub(super) views: Fid,
 }
 
+impl Way for Arc<Link> {
+    fn instance(&self) -> u64 {
+        self.instance
+    }
+
+    fn is(&self, other: &Arc<Link>) -> bool {
+        Arc::ptr_eq(self, other)
+    }
+}
+
 #[derive(Default)]
 struct Known {
-    /// `None` while it is down.
-    link: Option<Arc<Link>>,
+    presence: Presence<Arc<Link>>,
     since: f64,
-    /// Why it is down.
-    why: Option<String>,
-    /// Times it was lost.
-    losses: u32,
-    /// The connection that closed, until its ranks are called lost.
-    gone: Option<Arc<Link>>,
-    /// Which start of the daemon it led to.
-    lost: Option<u64>,
-    /// What was told of its death, and when, though its connection was not seen to close yet.
-    evidence: Option<(Instant, String)>,
-    /// Since when it has not answered, if its lease has ended.
-    silent: Option<Instant>,
     /// How far behind the heartbeat it was when that was last told, if it is late.
     late: Option<Behind>,
     /// It and a node through which it is reached as a rule do not reach each other.
@@ -102,6 +93,7 @@ pub(super) struct Back {
 /// The table.
 pub(super) struct Nodes {
     table: Mutex<BTreeMap<String, Known>>,
+    coming: Mutex<Coming<String>>,
     joined: Condvar,
     /// When nodes could begin to join.
     opened: OnceLock<Instant>,
@@ -114,14 +106,17 @@ fn order(name: &str) -> (String, u64) {
 }
 
 impl Known {
+    fn link(&self) -> Option<&Arc<Link>> {
+        self.presence.link.as_ref()
+    }
+
     /// How long it has not answered, if that means something.
     fn slow_for(&self) -> Option<Duration> {
-        let silent = self.silent.filter(|_| self.link.is_some())?.elapsed();
-        (silent >= SILENCE).then_some(silent)
+        self.presence.slow_for(steady())
     }
 
     fn state(&self) -> &'static str {
-        match (&self.link, self.slow_for()) {
+        match (self.link(), self.slow_for()) {
             (None, _) => "down",
             (Some(_), Some(_)) => "slow",
             (Some(_), None) => "up",
@@ -130,9 +125,9 @@ impl Known {
 
     /// What there is to say of it.
     fn remark(&self) -> Option<String> {
-        let late = || self.late.filter(|_| self.link.is_some()).map(behind);
-        let apart = || (self.is_apart && self.link.is_some()).then(|| APART.to_owned());
-        let why = self.slow_for().map(silent_for).or_else(|| self.why.clone());
+        let late = || self.late.filter(|_| self.link().is_some()).map(behind);
+        let apart = || (self.is_apart && self.link().is_some()).then(|| APART.to_owned());
+        let why = self.slow_for().map(silent_for).or_else(|| self.presence.why.clone());
         why.or_else(late).or_else(apart)
     }
 }
@@ -151,11 +146,12 @@ impl Nodes {
     /// A table in which some nodes are yet to come back.
     pub(super) fn expecting(names: impl Iterator<Item = String>) -> Nodes {
         let away = |name| {
-            let (why, since) = (Some(AWAY.to_owned()), super::now());
-            (name, Known { since, why, ..Known::default() })
+            let presence = Presence::down(AWAY);
+            (name, Known { presence, since: super::now(), ..Known::default() })
         };
         let table = Mutex::new(names.map(away).collect());
-        Nodes { table, joined: Condvar::new(), opened: OnceLock::new() }
+        let (coming, joined) = Default::default();
+        Nodes { table, coming, joined, opened: OnceLock::new() }
     }
 
     /// From now on nodes can join.
@@ -171,13 +167,13 @@ impl Nodes {
     /// What is known of the death of a node that has not come to this manager.
     pub(super) fn death(&self, name: &str) -> Option<String> {
         let table = self.table();
-        let known = table.get(name).filter(|known| known.link.is_none())?;
-        known.why.clone().filter(|why| why != AWAY)
+        let known = table.get(name).filter(|known| known.link().is_none())?;
+        known.presence.why.clone().filter(|why| why != AWAY)
     }
 
     /// Waits for those that are yet to come back: a job should not have to do without them.
     pub(super) fn await_back(&self) {
-        let is_away = |known: &Known| known.why.as_deref() == Some(AWAY);
+        let is_away = |known: &Known| known.presence.why.as_deref() == Some(AWAY);
         let mut table = self.table();
         while table.values().any(is_away) {
             let left = self.rejoin_left();
@@ -186,6 +182,10 @@ impl Nodes {
             }
             table = self.joined.wait_timeout(table, left).expect("no holder panics").0;
         }
+    }
+
+    fn coming(&self) -> MutexGuard<'_, Coming<String>> {
+        self.coming.lock().expect("no holder panics")
     }
 
     fn table(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
@@ -212,7 +212,7 @@ impl Nodes {
 
     /// Names of those that can be reached, be they slow, in order.
     pub(super) fn linked(&self) -> Vec<String> {
-        self.named(|known| known.link.is_some())
+        self.named(|known| known.link().is_some())
     }
 
     fn named(&self, is_meant: impl Fn(&Known) -> bool) -> Vec<String> {
@@ -226,9 +226,9 @@ impl Nodes {
     /// The connection to a node.
     pub(super) fn link(&self, name: &str) -> Result<Arc<Link>> {
         match self.table().get(name) {
-            Some(Known { link: Some(link), .. }) => Ok(link.clone()),
-            Some(Known { why, .. }) => {
-                let why = why.as_deref().unwrap_or("it is not there");
+            Some(Known { presence: Presence { link: Some(link), .. }, .. }) => Ok(link.clone()),
+            Some(known) => {
+                let why = known.presence.why.as_deref().unwrap_or("it is not there");
                 fail(Errno::HOSTDOWN, format!("{name} is down: {why}  [E114]"))
             }
             None => fail(Errno::NOENT, format!("there is no node {name}  [E113]")),
@@ -237,7 +237,7 @@ impl Nodes {
 
     /// The connections to nodes that are there, as far as they are wanted, in order.
     pub(super) fn links(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<Arc<Link>> {
-        let there = |known: &Known| known.link.clone();
+        let there = |known: &Known| known.presence.link.clone();
         let mut links: Vec<Arc<Link>> = self.table().values().filter_map(there).collect();
         links.retain(|link| is_wanted(&link.name));
         links.sort_by_key(|link| order(&link.name));
@@ -250,14 +250,13 @@ impl Nodes {
         names: impl Iterator<Item = &'a String>,
     ) -> HashMap<String, String> {
         let table = self.table();
-        let arch = |name: &String| Some(table.get(name)?.link.as_ref()?.arch.clone());
+        let arch = |name: &String| Some(table.get(name)?.link()?.arch.clone());
         names.map(|name| (name.clone(), arch(name).unwrap_or_default())).collect()
     }
 
     /// Whether a node can be given jobs: one whose lease has ended cannot be told of them.
     pub(super) fn is_up(&self, name: &str) -> bool {
-        let can = |known: &Known| known.link.is_some() && known.silent.is_none();
-        self.table().get(name).is_some_and(can)
+        self.table().get(name).is_some_and(|known| known.presence.is_up())
     }
 
     /// How long a node has not answered, if that means something.
@@ -273,18 +272,16 @@ impl Nodes {
         heard: Duration,
     ) -> (Vec<String>, Vec<Back>) {
         let (mut silent, mut back) = (Vec::new(), Vec::new());
-        for (name, known) in self.table().iter_mut().filter(|(_, known)| known.link.is_some()) {
-            match (has_lease(name), known.silent) {
-                (true, Some(_)) => {
-                    let (slow, was_late) = (known.slow_for(), known.late.is_some());
+        let now = steady();
+        let heard = Time(now.0.saturating_sub(heard.as_nanos() as u64));
+        for (name, known) in self.table().iter_mut() {
+            match known.presence.heard(has_lease(name), heard, now) {
+                Heard::Back(slow) => {
+                    let was_late = known.late.take().is_some();
                     back.push(Back { name: name.clone(), slow, was_late });
-                    (known.silent, known.late) = (None, None);
                 }
-                (false, None) => {
-                    known.silent = Instant::now().checked_sub(heard);
-                    silent.push(name.clone());
-                }
-                _ => {}
+                Heard::Silent => silent.push(name.clone()),
+                Heard::Same => {}
             }
         }
         (silent, back)
@@ -332,7 +329,7 @@ impl Nodes {
     /// What the nodes are reached by.
     pub(super) fn transport(&self) -> &'static str {
         let table = self.table();
-        let links = table.values().filter_map(|known| known.link.as_ref());
+        let links = table.values().filter_map(Known::link);
         let beyond = links.filter(|link| !link.address.starts_with("unix!")).count();
         if beyond > 0 { "tls" } else { "unix" }
     }
@@ -346,13 +343,13 @@ impl Nodes {
             Some(json!({
                 "name": name,
                 "state": known.state(),
-                "address": known.link.as_ref().map(|link| link.address.clone()),
-                "arch": known.link.as_ref().map(|link| link.arch.clone()),
+                "address": known.link().map(|link| link.address.clone()),
+                "arch": known.link().map(|link| link.arch.clone()),
                 "host": id_of(&name).and_then(|node| roster.host(node)),
                 "since": known.since,
                 "why": known.remark(),
                 "drained": drained.get(&name),
-                "losses": known.losses,
+                "losses": known.presence.losses,
             }))
         };
         names.into_iter().filter_map(one).collect()
@@ -363,8 +360,7 @@ impl Nodes {
     /// Whether nothing is known yet of why a connection closed.
     fn waits_for_evidence(&self, link: &Arc<Link>) -> bool {
         let table = self.table();
-        let gone = table.get(&link.name).and_then(|known| known.gone.as_ref());
-        gone.is_some_and(|gone| Arc::ptr_eq(gone, link))
+        table.get(&link.name).is_some_and(|known| known.presence.waits_for_evidence(link))
     }
 
     /// All nodes, by what is known without asking them.
@@ -397,6 +393,21 @@ impl Manager {
         if self.is_connected(name, instance) {
             return Ok(());
         }
+        if !self.nodes.coming().comes(&name.to_owned(), instance) {
+            return fail(Errno::AGAIN, format!("{name} is being taken in already"));
+        }
+        let taken = self.take_in(name, address, (instance, arch, least));
+        self.nodes.coming().over(&name.to_owned(), instance);
+        taken
+    }
+
+    /// Connects to a daemon that has joined.
+    fn take_in(
+        self: &Arc<Manager>,
+        name: &str,
+        address: &str,
+        (instance, arch, least): (u64, &str, Duration),
+    ) -> Result<()> {
         self.clean(name, instance)?;
         let at = line::read_address(address)?;
         let options =
@@ -414,31 +425,24 @@ impl Manager {
             remote,
             views,
         });
-        let before = {
+        let (lost, why) = {
             let mut table = self.nodes.table();
-            let now = table.get(name).and_then(|known| known.link.as_ref());
-            // It has joined twice at once: there is one way to it, by which all of it is reached.
-            if now.is_some_and(|now| now.instance == instance) {
-                return Ok(());
+            if !self.nodes.coming().is(&name.to_owned(), instance) {
+                return fail(Errno::AGAIN, format!("{name} was started again since"));
             }
-            let is_another = now.is_some();
-            let losses = table.get(name).map_or(0, |known| known.losses + u32::from(is_another));
+            let known = table.entry(name.to_owned()).or_default();
             // To a manager that was started again it comes as it has been all the time.
-            let is_first = |known: &Known| known.link.is_none() && known.lost.is_none();
-            let is_first = table.get(name).is_none_or(is_first);
-            let since = if is_first { started(instance) } else { super::now() };
-            let link = Some(link.clone());
-            let known = Known { link, since, losses, ..Known::default() };
-            table.insert(name.to_owned(), known)
+            let is_first = known.presence.is_new();
+            // It has joined twice at once: there is one way to it, by which all of it is reached.
+            let Some(before) = known.presence.joined(link.clone()) else { return Ok(()) };
+            known.since = if is_first { started(instance) } else { super::now() };
+            (known.late, known.is_apart) = (None, false);
+            before
         };
         self.weigh_slices();
         self.node_changed(name);
         self.nodes.joined.notify_all();
-        if let Some(Known { link, gone, evidence, .. }) = before {
-            let why = evidence.map(|(_, why)| why);
-            let why = why.as_deref().unwrap_or("its node daemon was started again");
-            link.iter().chain(&gone).for_each(|lost| self.ranks_lost(lost, why));
-        }
+        lost.iter().for_each(|lost| self.ranks_lost(lost, &why));
         let (manager, weak) = (Arc::downgrade(self), Arc::downgrade(&link));
         client.on_close(move |_| {
             if let (Some(manager), Some(link)) = (manager.upgrade(), weak.upgrade()) {
@@ -455,7 +459,7 @@ impl Manager {
     /// told to join twice, or only lost its own way here. Where it does not answer, its connection
     /// is broken and nobody has told us: as good as closed.
     fn is_connected(self: &Arc<Manager>, name: &str, instance: u64) -> bool {
-        let link = self.nodes.table().get(name).and_then(|known| known.link.clone());
+        let link = self.nodes.table().get(name).and_then(|known| known.link().cloned());
         let Some(link) = link.filter(|link| link.instance == instance) else { return false };
         if link.views.getattr().is_ok() {
             return true;
@@ -468,7 +472,7 @@ impl Manager {
     fn clean(self: &Arc<Manager>, name: &str, instance: u64) -> Result<()> {
         let is_lost = {
             let table = self.nodes.table();
-            table.get(name).is_some_and(|k| k.link.is_none() && k.lost == Some(instance))
+            table.get(name).is_some_and(|known| known.presence.is_lost(instance))
         };
         let Some(node) = id_of(name).filter(|_| is_lost) else { return Ok(()) };
         self.give_up(name);
@@ -493,8 +497,10 @@ impl Manager {
     pub(super) fn call_back(&self, nodes: &Set) {
         let lost: Vec<(NodeId, u64)> = {
             let table = self.nodes.table();
-            let lost = table.iter().filter(|(_, known)| known.link.is_none());
-            let of = lost.filter_map(|(name, known)| Some((id_of(name)?, known.lost?)));
+            let one = |(name, known): (&String, &Known)| {
+                Some((id_of(name)?, known.presence.calls_back()?))
+            };
+            let of = table.iter().filter_map(one);
             of.filter(|(node, _)| nodes.contains(*node)).collect()
         };
         for (node, instance) in lost {
@@ -504,27 +510,20 @@ impl Manager {
 
     /// The connection to a node has closed.
     fn closed(self: &Arc<Manager>, link: &Arc<Link>) {
-        const WHY: &str = "its connection closed";
-        let current = {
+        let closed = {
             let mut table = self.nodes.table();
-            let known = table.get_mut(&link.name);
-            let known =
-                known.filter(|known| known.link.as_ref().is_some_and(|now| Arc::ptr_eq(now, link)));
-            known.map(|known| {
-                (known.link, known.gone) = (None, Some(link.clone()));
-                known.lost = Some(link.instance);
+            table.get_mut(&link.name).and_then(|known| {
+                let closed = known.presence.closed(link, steady())?;
                 known.since = super::now();
-                known.losses += 1;
-                let told = known.evidence.take().filter(|(when, _)| when.elapsed() < EVIDENCE);
-                known.why.insert(told.map_or_else(|| WHY.to_owned(), |(_, why)| why)).clone()
+                Some(closed)
             })
         };
         // Else another connection has taken its place, and what it ran was given up then.
-        let Some(why) = current else { return };
+        let Some(Closed { why, is_known }) = closed else { return };
         self.event(json!({"event": "node down", "node": link.name, "why": why}));
         self.weigh_slices();
         self.node_changed(&link.name);
-        if why != WHY {
+        if is_known {
             self.give_up(&link.name);
         }
         let (manager, link) = (Arc::downgrade(self), link.clone());
@@ -543,8 +542,7 @@ impl Manager {
     fn give_up(self: &Arc<Manager>, name: &str) {
         let gone = {
             let mut table = self.nodes.table();
-            let known = table.get_mut(name);
-            known.and_then(|known| Some((known.gone.take()?, known.why.clone()?)))
+            table.get_mut(name).and_then(|known| known.presence.give_up())
         };
         if let Some((link, why)) = gone {
             self.ranks_lost(&link, &why);
@@ -556,17 +554,7 @@ impl Manager {
     pub(super) fn lost(self: &Arc<Manager>, name: &str, why: &str) {
         let down = {
             let mut table = self.nodes.table();
-            match table.get_mut(name) {
-                Some(known) if known.link.is_some() => {
-                    known.evidence = Some((Instant::now(), why.to_owned()));
-                    false
-                }
-                Some(known) => {
-                    known.why = Some(why.to_owned());
-                    true
-                }
-                None => false,
-            }
+            table.get_mut(name).is_some_and(|known| known.presence.told(why, steady()))
         };
         self.event(json!({"event": "node lost", "node": name, "why": why}));
         if down {

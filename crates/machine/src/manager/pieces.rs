@@ -12,16 +12,17 @@
 //! If one has dropped something, the others run already while it gets that.
 
 use super::Manager;
-use super::flow::{COUNTS, FLYING, Flow, HEAR, Lacking};
+use super::flow::{FLYING, Flow, HEAR, Lacking};
 use super::holdings::Holder;
 use super::job::{Job, State};
 use super::report;
-use super::spec::Phase;
-use super::spec::Sent;
+use super::shipping::{PATIENCE, Shipping, Want};
+use super::spec::{Phase, Sent};
+use super::steady;
 use crate::chunk::Hash;
 use crate::launch::bundle::Bundle;
 use crate::launch::{BYTES_HEAD, Bytes, Kind, Order, Shipment, What};
-use crate::memory::{Memory, VARIABLES, id_of};
+use crate::memory::{Memory, id_of};
 use muster_base::limits::{CHUNK, MULTICAST_MIN};
 use muster_fabric::global::Transfer;
 use muster_fabric::primitive::Nodes;
@@ -32,10 +33,6 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-/// Pieces of all jobs: half of what a member may have under way (`PENDING_BYTES_MAX`), the rest is
-/// for orders.
-const FLYING_MAX: usize = 4;
-
 /// How long to wait for others, or for room, at once, before looking whether the job is still to be
 /// started.
 const LOOK: Duration = Duration::from_millis(5);
@@ -43,15 +40,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// How long a question may take to be answered before it is asked again.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// How long a piece may take to arrive everywhere, and to be unpacked; or how long nobody says that
-/// it goes on with that.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Bits of a shipment's number which tell the shipments of one manager apart: the rest is its term.
-const SHIPMENTS: u32 = 24;
-
-/// Who sends files: each in a variable of its own, with numbers that no shipment before it had, and
-/// not too much at once.
+/// Who sends files, and what of that is on its way.
 #[derive(Default)]
 pub(super) struct Shipments {
     state: Mutex<Busy>,
@@ -60,37 +49,11 @@ pub(super) struct Shipments {
 
 #[derive(Default)]
 struct Busy {
-    variables: Vec<u32>,
-    last: u64,
+    shipping: Shipping,
     /// Pieces of all jobs that are on their way.
     flying: Vec<Weak<Flight>>,
     /// Pieces that are about to be.
     starting: usize,
-    /// Who waits for each of the two, in the order in which they came.
-    queues: [VecDeque<u64>; 2],
-    came: u64,
-    /// When a variable was given back last, or a piece had arrived.
-    moved: Option<Instant>,
-}
-
-/// What those who send files wait for.
-#[derive(Clone, Copy)]
-enum Want {
-    /// A variable of their own.
-    Variable,
-    /// That one more piece can go.
-    Piece,
-}
-
-impl Busy {
-    /// Until when one waits who does since then: as long as others go on he does, too.
-    fn patience(&self, since: Instant) -> Instant {
-        self.moved.map_or(since, |moved| moved.max(since)) + PATIENCE
-    }
-
-    fn queue(&mut self, want: Want) -> &mut VecDeque<u64> {
-        &mut self.queues[want as usize]
-    }
 }
 
 /// A place in a queue, which is left when it goes.
@@ -102,7 +65,7 @@ struct Turn<'a> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.shipments.lock().queue(self.want).retain(|one| *one != self.number);
+        self.shipments.lock().shipping.leave(self.want, self.number);
         self.shipments.changed.notify_all();
     }
 }
@@ -120,15 +83,13 @@ impl Shipments {
         want: Want,
         mut free: impl FnMut(&mut Busy) -> Option<T>,
     ) -> std::result::Result<T, Failed> {
-        let since = Instant::now();
+        let since = steady();
         let mut busy = self.lock();
-        busy.came += 1;
-        let turn = Turn { shipments: self, want, number: busy.came };
-        busy.queue(want).push_back(turn.number);
+        let turn = Turn { shipments: self, want, number: busy.shipping.come(want) };
         loop {
-            let is_next = busy.queue(want).front() == Some(&turn.number);
+            let is_next = busy.shipping.is_next(want, turn.number);
             let taken = if is_next { free(&mut busy) } else { None };
-            let is_late = Instant::now() > busy.patience(since);
+            let is_late = busy.shipping.is_late(since, steady());
             if taken.is_none() && !is_late {
                 // Others have only to see that they are still to be started.
                 let look = if is_next { LOOK } else { 20 * LOOK };
@@ -151,7 +112,7 @@ impl Shipments {
 
     /// Something has become free, or is on the way to that.
     pub(super) fn moved(&self) {
-        self.lock().moved = Some(Instant::now());
+        self.lock().shipping.moved(steady());
         self.changed.notify_all();
     }
 }
@@ -170,13 +131,8 @@ struct Booking {
 
 impl Booking {
     fn make(manager: Arc<Manager>, job: &Job) -> std::result::Result<Booking, Failed> {
-        let shipment = manager.shipments.take(job, Want::Variable, |busy| {
-            let variable = (0..VARIABLES).find(|one| !busy.variables.contains(one))?;
-            // Also above those of a manager before this one, whatever the clock says.
-            busy.last = (u64::from(manager.memory.term()) << SHIPMENTS).max(busy.last + 1);
-            busy.variables.push(variable);
-            Some(Shipment { variable, start: busy.last << COUNTS })
-        })?;
+        let book = |busy: &mut Busy| busy.shipping.book(manager.memory.term());
+        let shipment = manager.shipments.take(job, Want::Variable, book)?;
         Ok(Booking { manager, shipment })
     }
 
@@ -188,9 +144,9 @@ impl Booking {
             busy.flying
                 .retain(|flight| flight.upgrade().is_some_and(|flight| !flight.has_landed()));
             if busy.flying.len() < before {
-                busy.moved = Some(Instant::now());
+                busy.shipping.moved(steady());
             }
-            let is_free = busy.flying.len() + busy.starting < FLYING_MAX;
+            let is_free = Shipping::has_room(busy.flying.len() + busy.starting);
             busy.starting += usize::from(is_free);
             is_free.then_some(())
         })
@@ -200,8 +156,8 @@ impl Booking {
 impl Drop for Booking {
     fn drop(&mut self) {
         let variable = self.shipment.variable;
-        self.manager.shipments.lock().variables.retain(|one| *one != variable);
-        self.manager.shipments.moved();
+        self.manager.shipments.lock().shipping.give_back(variable, steady());
+        self.manager.shipments.changed.notify_all();
     }
 }
 

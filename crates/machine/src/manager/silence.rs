@@ -9,7 +9,8 @@
 
 use super::Manager;
 use super::job::Job;
-use super::nodes::{Back, SILENCE, silent_for};
+use super::nodes::{Back, silent_for};
+use super::presence::SILENCE;
 use super::spec::Phase;
 use crate::memory::{LEASE, id_of};
 use muster_fabric::primitive::Nodes;

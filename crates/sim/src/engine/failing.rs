@@ -198,7 +198,8 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         }
         (node.alarm, node.armed, node.paused) = (NEVER, NEVER, 0);
         let waiting = std::mem::take(&mut node.waiting);
-        self.user.end(at);
+        self.user.end(at, &mut self.agenda);
+        self.take_agenda();
         // What waited for it finds nobody.
         for event in waiting {
             self.again(event);

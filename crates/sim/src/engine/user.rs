@@ -21,8 +21,8 @@ pub trait User<P: Protocol> {
     fn begin(&mut self, at: Moment, agenda: &mut Agenda<P::Request>) -> P;
 
     /// A node has died.
-    fn end(&mut self, at: Moment) {
-        let _ = at;
+    fn end(&mut self, at: Moment, agenda: &mut Agenda<P::Request>) {
+        let _ = (at, agenda);
     }
 
     /// The connection of two living nodes is made to end.

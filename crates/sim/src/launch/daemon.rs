@@ -4,7 +4,7 @@
 use super::manager::Manager;
 use super::node::Node;
 use super::{Ended, Wish};
-use muster_fabric::primitive::{Core, Nodes, Notice, Outcome, Relation, Request};
+use muster_fabric::primitive::{Core, Nodes, Notice, Outcome, Refusal, Relation, Request};
 use muster_fabric::protocol::{Malformed, NodeId, Outgoing, Payload, Protocol, Time};
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -16,6 +16,13 @@ pub enum Ask {
     Launch(Wish),
     /// Of the manager: give all strobers a table of slots.
     Strobe,
+    /// Of the manager: a connection that it wanted to this start of a node is there, or cannot be.
+    Connected(NodeId, u64, bool),
+    /// Of the manager: its connection to a node has broken, and nothing else.
+    Broke(NodeId),
+    /// Of the manager: its connection to this start of a node has closed, and if that is said
+    /// whoever keeps the node has told that it died.
+    Died(NodeId, u64, bool),
     /// Work that was told of is done: of which life, and which.
     Worked(u32, u64),
 }
@@ -29,6 +36,8 @@ pub enum Tell {
     Ended(Ended),
     /// All strobers have the table of slots.
     Strobed,
+    /// The manager wants a connection to this start of a node, which it gets if that lives.
+    Connect(NodeId, u64),
     /// A rank's program has begun here, or ended.
     Ran {
         /// The attempt at a job.
@@ -37,6 +46,8 @@ pub enum Tell {
         rank: usize,
         /// Its raw status, once it has ended.
         status: Option<i32>,
+        /// How many chunks of its job's files were all there when these were put together.
+        chunks: usize,
     },
 }
 
@@ -107,8 +118,8 @@ impl Hands {
     }
 }
 
-/// How an operation ended; none if it was not taken.
-pub(super) type Landing = Option<Outcome>;
+/// How an operation ended, or why it was not taken.
+pub(super) type Landing = Result<Outcome, Refusal>;
 
 /// What is above the global memory.
 enum Part {
@@ -152,6 +163,22 @@ impl Daemon {
         }
     }
 
+    /// What the manager still waits for, in words.
+    pub fn open(&self) -> Vec<String> {
+        match &self.part {
+            Part::Manager(manager) => manager.open(),
+            Part::Node(_) => Vec::new(),
+        }
+    }
+
+    /// Whether the manager has a way to a node, and gives it jobs.
+    pub fn reaches(&self, node: NodeId) -> bool {
+        match &self.part {
+            Part::Manager(manager) => manager.up().iter().any(|(up, _)| *up == node),
+            Part::Node(_) => false,
+        }
+    }
+
     /// Who is a member, as this daemon knows.
     pub fn members(&self) -> &Nodes {
         self.core.epoch().1
@@ -179,9 +206,9 @@ impl Daemon {
             }
             (Part::Node(node), Notice::Delivered { body, .. }) => node.delivered(body, hands),
             (part, Notice::Completed { ticket, outcome, .. }) => {
-                part.landed(ticket, Some(outcome), hands);
+                part.landed(ticket, Ok(outcome), hands);
             }
-            (part, Notice::Refused { ticket, .. }) => part.landed(ticket, None, hands),
+            (part, Notice::Refused { ticket, why }) => part.landed(ticket, Err(why), hands),
             (Part::Manager(manager), Notice::Epoch { members, joined, .. }) => {
                 manager.epoch(members, &joined, hands);
             }
@@ -216,6 +243,13 @@ impl Protocol for Daemon {
         match (request, &mut self.part) {
             (Ask::Launch(wish), Part::Manager(manager)) => manager.submit(wish, &mut self.hands),
             (Ask::Strobe, Part::Manager(manager)) => manager.strobe(&mut self.hands),
+            (Ask::Connected(node, instance, is_there), Part::Manager(manager)) => {
+                manager.connected(node, instance, is_there, &mut self.hands);
+            }
+            (Ask::Broke(node), Part::Manager(manager)) => manager.lost(node, &mut self.hands),
+            (Ask::Died(node, instance, is_told), Part::Manager(manager)) => {
+                manager.died(node, instance, is_told, &mut self.hands);
+            }
             (Ask::Worked(life, token), part) if life == self.hands.life => {
                 part.woken(token, &mut self.hands);
             }

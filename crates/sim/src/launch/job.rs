@@ -1,26 +1,33 @@
 //! One attempt at a job: its life (the shipped `Progress`), and the steps of its launch.
 
 use super::daemon::{Hands, Tell};
-use super::manager::{Manager, Wait};
+use super::manager::{Manager, SOON, Wait};
 use super::{Ended, Wish};
 use muster_base::limits::LETTER_MAX;
 use muster_fabric::primitive::Nodes;
-use muster_fabric::protocol::{NodeId, Time};
+use muster_fabric::protocol::{NodeId, Payload, Time};
 use muster_machine::chunk::Hash;
 use muster_machine::launch::bundle::Bundle;
 use muster_machine::launch::{
     Bytes, Kind, Launch, Order, Part, Said, Shipment, UMASK, What, exit_in, session_of,
 };
-use muster_machine::manager::flow::{COUNTS, FLYING, Flow, HEAR, Lacking};
+use muster_machine::manager::flow::{FLYING, Flow, HEAR, Lacking};
 use muster_machine::manager::place::place;
 use muster_machine::manager::progress::{Action, Bears, Progress};
+use muster_machine::manager::shipping::{Shipping, Want};
 use muster_machine::manager::spec::{End, Phase, Spec, Stdin};
-use muster_machine::memory::{VARIABLES, id_of, name_of};
-use std::collections::{BTreeSet, VecDeque};
+use muster_machine::memory::{id_of, name_of};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// How often it is looked whether all nodes belong to the cluster, at most, and how often.
-const LOOKS: (Duration, u32) = (Duration::from_millis(5), 2000);
+/// How often it is looked whether all nodes belong to the cluster, and whether there is room.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// After so many looks it is seen whether those that do not belong to it live.
+const LOOKS: u32 = 1000;
+
+/// Which start of the manager this is: there is no other.
+const TERM: u32 = 1;
 
 /// Why a launch fails, and at which rank.
 pub(super) type Failed = (Option<usize>, String);
@@ -31,12 +38,14 @@ pub(super) enum Step {
     Work(u64),
     /// The ranks get places.
     Place,
+    /// The files get a variable of their own.
+    Book,
     /// All nodes belong to the cluster.
     Members(u32),
     /// An order goes to all nodes, and arrives.
     Order(Order),
     /// A letter goes to some nodes.
-    Send(Nodes, Vec<u8>),
+    Send(Nodes, Payload),
     /// So much has been unpacked by some nodes. Whether it ends as well when one lacks something.
     Reach(Nodes, u64, bool),
     /// The nodes have been told to run it: all can, or somebody lacks something.
@@ -84,6 +93,8 @@ pub(super) struct Job {
     pub is_reached: bool,
     /// What was on its way has not arrived.
     pub broken: Option<Failed>,
+    /// Nobody knows whether nodes that were told to run it can: one has left.
+    pub is_open: bool,
     /// The programs are being run: what is begun is done, whatever happens.
     is_executing: bool,
     /// The nodes should have everything, and were not asked before they run it.
@@ -97,7 +108,12 @@ pub(super) struct Job {
     flow: Flow,
     /// What all nodes are sent next.
     bundle: Bundle,
-    variable: u32,
+    /// The last order to run it, until it has arrived.
+    order: Option<Order>,
+    /// What it waits for to send its files, and its place there.
+    pub turn: Option<(Want, u64)>,
+    /// The variable in which its nodes count these.
+    booked: Option<u32>,
     question: (Nodes, u64, bool),
     pub set: Nodes,
     pub instances: Vec<u64>,
@@ -126,8 +142,6 @@ impl Job {
         (wish, chunks): (Wish, Vec<(Hash, Vec<u8>)>),
         submitted: Time,
     ) -> Job {
-        let start = u64::from(attempt) << COUNTS;
-        let shipment = Shipment { variable: attempt % VARIABLES, start };
         Job {
             id,
             attempt,
@@ -139,14 +153,17 @@ impl Job {
             flying: 0,
             is_reached: false,
             broken: None,
+            is_open: false,
             is_executing: false,
             is_trusting: false,
             runs: false,
             has_files: false,
             is_over: false,
-            flow: Flow::new(shipment),
+            flow: Flow::new(Shipment { variable: 0, start: 0 }),
             bundle: Bundle::default(),
-            variable: shipment.variable,
+            order: None,
+            turn: None,
+            booked: None,
             question: (Nodes::none(), 0, false),
             set: Nodes::none(),
             instances: Vec::new(),
@@ -160,6 +177,17 @@ impl Job {
 
     fn bears(&self) -> Bears {
         Bears::of(&Spec { requeue: self.wish.requeue, ..Spec::default() }, self.failed)
+    }
+
+    /// How far it is, in words.
+    pub fn open(&self) -> String {
+        let (attempt, phase, steps) = (self.attempt, self.progress.phase(), self.steps.len());
+        let (turn, flying) = (self.turn, self.flying);
+        let (waits, nodes) = (self.waits, self.alone().1);
+        format!(
+            "attempt {attempt} is {phase:?} at {nodes}, with {steps} steps (waits: {waits}, for a \
+             turn: {turn:?}, pieces on their way: {flying})"
+        )
     }
 
     /// Whether another attempt may follow this one.
@@ -180,29 +208,20 @@ impl Job {
                 self.waits = true;
                 manager.waits.insert(hands.work(time), Wait::Step(self.attempt));
             }
-            Step::Place => self.place(manager)?,
+            Step::Place => self.place(manager, hands)?,
+            Step::Book => return Ok(self.book(manager, hands)),
             Step::Members(looks) => {
                 let missing = self.set.iter().find(|node| !manager.members.contains(*node));
                 if let Some(missing) = missing {
-                    if looks == LOOKS.1 {
+                    if looks % LOOKS == LOOKS - 1 && !self.has_its_nodes(manager) {
                         let text = "does not belong to the cluster's global memory";
                         return Err((None, format!("{} {text}  [E306]", name_of(missing))));
                     }
-                    self.steps.push_front(Step::Members(looks + 1));
-                    self.waits = true;
-                    manager.waits.insert(hands.after(LOOKS.0), Wait::Step(self.attempt));
+                    self.look_again(Step::Members(looks + 1), manager, hands);
                 }
             }
             Step::Order(order) => self.order(&order, manager, hands)?,
-            Step::Send(to, letter) => {
-                if self.flying == FLYING {
-                    self.steps.push_front(Step::Send(to, letter));
-                    return Ok(false);
-                }
-                self.flying += 1;
-                let ticket = hands.send(to, letter.into());
-                manager.waits.insert(ticket, Wait::Flying(self.attempt));
-            }
+            Step::Send(to, letter) => return Ok(self.send(to, letter, manager, hands)),
             Step::Reach(set, count, may_lack) => {
                 (self.question, self.is_reached) = ((set, count, may_lack), false);
                 self.ask(0, manager, hands);
@@ -233,6 +252,98 @@ impl Job {
             Step::Execute(is_made) => self.execute(is_made),
         }
         Ok(true)
+    }
+
+    /// Has a step taken a moment later.
+    fn look_again(&mut self, step: Step, manager: &mut Manager, hands: &mut Hands) {
+        self.steps.push_front(step);
+        self.waits = true;
+        manager.waits.insert(hands.after(LOOK), Wait::Step(self.attempt));
+    }
+
+    /// Whether it is this job's turn to have something that others want, too.
+    fn has_turn(&mut self, want: Want, manager: &mut Manager) -> bool {
+        let (_, number) = *self.turn.get_or_insert_with(|| (want, manager.shipping.come(want)));
+        manager.shipping.is_next(want, number)
+    }
+
+    /// It has it.
+    fn took(&mut self, manager: &mut Manager, hands: &mut Hands) {
+        if let Some((want, number)) = self.turn.take() {
+            manager.shipping.leave(want, number);
+            manager.waits.insert(hands.after(SOON), Wait::Room);
+        }
+    }
+
+    /// Gets a variable and has the files' sessions made; false if it is not its turn yet, which it
+    /// is told.
+    fn book(&mut self, manager: &mut Manager, hands: &mut Hands) -> bool {
+        let has_turn = self.has_turn(Want::Variable, manager);
+        let Some(shipment) = has_turn.then(|| manager.shipping.book(TERM)).flatten() else {
+            self.steps.push_front(Step::Book);
+            return false;
+        };
+        self.took(manager, hands);
+        (self.flow, self.booked) = (Flow::new(shipment), Some(shipment.variable));
+        let make = Order::Make { launch: self.launch(), shipment };
+        let head = Bytes::head(Kind::Piece, self.attempt, self.flow.next_piece());
+        self.flow.piece();
+        let piece = [&head[..], &self.wish.stream(&self.chunks)].concat();
+        self.steps.push_back(Step::Members(0));
+        self.post(make.letter());
+        self.post(piece);
+        self.steps.push_back(Step::Announce);
+        true
+    }
+
+    /// Sends a letter as soon as there is room; false if there is none.
+    fn send(
+        &mut self,
+        to: Nodes,
+        letter: Payload,
+        manager: &mut Manager,
+        hands: &mut Hands,
+    ) -> bool {
+        let has_room = self.flying < FLYING
+            && self.has_turn(Want::Piece, manager)
+            && Shipping::has_room(manager.flying);
+        if !has_room {
+            // It is told when there is.
+            self.steps.push_front(Step::Send(to, letter));
+            return false;
+        }
+        self.took(manager, hands);
+        self.flying += 1;
+        manager.flying += 1;
+        let ticket = hands.send(to.clone(), letter.clone());
+        manager.waits.insert(ticket, Wait::Flying(self.attempt, to, letter));
+        // That it is refused is known before the next goes.
+        self.waits = true;
+        manager.waits.insert(hands.after(SOON), Wait::Step(self.attempt));
+        true
+    }
+
+    /// What was refused goes first.
+    pub fn send_again(&mut self, to: Nodes, letter: Payload) {
+        self.steps.push_front(Step::Send(to, letter));
+        self.waits = true;
+    }
+
+    /// The order to run it goes to all once more, when all belong to the cluster.
+    pub fn order_again(&mut self) {
+        self.steps.extend([Step::Members(0)]);
+        self.steps.extend(self.order.take().map(Step::Order));
+    }
+
+    /// What it had to send its files, and what it waited for.
+    pub fn release(&mut self) -> (Option<u32>, Option<(Want, u64)>) {
+        (self.booked.take(), self.turn.take())
+    }
+
+    /// Whether all its nodes are the starts of daemons that they were when it got them.
+    pub fn has_its_nodes(&self, manager: &Manager) -> bool {
+        let mut nodes = self.set.iter().zip(&self.instances);
+        nodes.all(|(node, instance)| manager.is_there(node, *instance))
     }
 
     /// They learn which chunks come: those that they are not known to hold.
@@ -278,49 +389,45 @@ impl Job {
             return Err((None, format!("{text}, {LETTER_MAX} is the limit  [E112]")));
         }
         self.waits = true;
+        self.order = Some(order.clone());
         let ticket = hands.send(self.set.clone(), letter.into());
         manager.waits.insert(ticket, Wait::Step(self.attempt));
         Ok(())
     }
 
-    fn place(&mut self, manager: &Manager) -> Result<(), Failed> {
-        let up: Vec<String> = manager.links.keys().map(|node| name_of(*node)).collect();
+    fn place(&mut self, manager: &mut Manager, hands: &mut Hands) -> Result<(), Failed> {
+        let up = manager.up();
         let count = self.wish.nodes.min(up.len());
         if count == 0 {
-            return Err((None, "all nodes are down  [E114]".to_owned()));
+            // It waits in the queue.
+            self.look_again(Step::Place, manager, hands);
+            return Ok(());
         }
-        let places = place(count, &up[..count], None);
+        let names: Vec<String> = up[..count].iter().map(|(node, _)| name_of(*node)).collect();
+        let places = place(count, &names, None);
+        let instances: BTreeMap<NodeId, u64> = up.into_iter().collect();
         let ids: Vec<NodeId> = places.iter().filter_map(|place| id_of(&place.node)).collect();
-        self.instances = ids.iter().map(|node| manager.links[node]).collect();
+        self.instances = ids.iter().map(|node| instances[node]).collect();
         self.set = ids.into_iter().collect();
         self.claimed = vec![false; count];
         let sessions = places.iter().map(|place| session_of(self.attempt, place.local)).collect();
         self.progress.placed(places, sessions, self.bears());
-        if self.chunks.is_empty() {
-            self.steps.extend([Step::Sent, Step::Execute(false)]);
-            return Ok(());
+        match self.chunks.is_empty() {
+            true => self.steps.extend([Step::Sent, Step::Execute(false)]),
+            false => self.steps.push_back(Step::Book),
         }
-        let shipment = Shipment { variable: self.variable, start: self.flow.sent() };
-        let make = Order::Make { launch: self.launch(), shipment };
-        let head = Bytes::head(Kind::Piece, self.attempt, self.flow.next_piece());
-        self.flow.piece();
-        let piece = [&head[..], &self.wish.stream(&self.chunks)].concat();
-        self.steps.push_back(Step::Members(0));
-        self.post(make.letter());
-        self.post(piece);
-        self.steps.push_back(Step::Announce);
         Ok(())
     }
 
     /// Has a letter sent to all nodes, with those that follow it soon.
     fn post(&mut self, letter: Vec<u8>) {
         let before = self.bundle.add(letter);
-        self.steps.extend(before.map(|letter| Step::Send(self.set.clone(), letter)));
+        self.steps.extend(before.map(|letter| Step::Send(self.set.clone(), letter.into())));
     }
 
     fn flush(&mut self) {
         let bundle = self.bundle.take();
-        self.steps.extend(bundle.map(|letter| Step::Send(self.set.clone(), letter)));
+        self.steps.extend(bundle.map(|letter| Step::Send(self.set.clone(), letter.into())));
     }
 
     fn launch(&self) -> Launch {
@@ -374,7 +481,7 @@ impl Job {
         }
         let head = Bytes::head(Kind::Chunk, self.attempt, chunk.into());
         let letter = [&head[..], &self.chunks[chunk as usize].1].concat();
-        self.steps.push_front(Step::Send(to.clone(), letter));
+        self.steps.push_front(Step::Send(to.clone(), letter.into()));
         if let Some(count) = self.flow.chunks(chunk.into()) {
             self.steps.push_front(Step::Reach(to, count, false));
         }
@@ -418,7 +525,8 @@ impl Job {
         let (set, count, may_lack) = &self.question;
         self.waits = !(*may_lack && self.is_answered());
         if self.waits {
-            let ticket = hands.ask(set.clone(), self.variable, *count);
+            let variable = self.booked.expect("it sends files");
+            let ticket = hands.ask(set.clone(), variable, *count);
             manager.waits.insert(ticket, Wait::Answer(self.attempt, times));
         }
     }
@@ -432,10 +540,19 @@ impl Job {
         pause.expect("pauses do not end")
     }
 
+    /// A question of its has failed. Who has died is lost to a job that runs.
+    pub fn broke(&mut self, why: &str) {
+        self.waits = false;
+        match self.is_trusting {
+            true => self.is_open = true,
+            false => self.broken = Some(not_sent(why)),
+        }
+    }
+
     /// Whether what nodes have said makes the question needless.
     pub fn is_answered(&self) -> bool {
         let is_failed = |(_, said): &(u64, Said)| matches!(said.what, What::Failed { .. });
-        let is_known = self.early.iter().any(is_failed) || self.broken.is_some();
+        let is_known = self.early.iter().any(is_failed) || self.is_open;
         self.is_lacking() || self.is_trusting && (is_known || self.has_all_said())
     }
 
@@ -453,7 +570,7 @@ impl Job {
     /// their way.
     pub fn failed(&self) -> Option<Failed> {
         if self.chunks.is_empty() || self.times.sent.is_some() {
-            return None;
+            return self.broken.clone();
         }
         let said = self.early.iter().find_map(|(_, said)| match &said.what {
             What::Failed { why } => Some((Some(said.rank), why.clone())),
@@ -500,9 +617,11 @@ impl Job {
         unheard.filter_map(|(rank, _)| id_of(&rank.node)).collect()
     }
 
-    /// Its ranks on a node that are not closed.
-    pub fn open_ranks(&self, node: &str) -> Vec<usize> {
-        let ranks = self.progress.ranks().iter().filter(|rank| rank.node == node);
+    /// Its ranks on a start of a node that are not closed.
+    pub fn open_ranks(&self, node: &str, instance: u64) -> Vec<usize> {
+        let ranks = self.progress.ranks().iter().zip(&self.instances);
+        let ranks = ranks.filter(|(rank, of)| rank.node == node && **of == instance);
+        let ranks = ranks.map(|(rank, _)| rank);
         ranks.map(|rank| rank.rank).filter(|rank| !self.progress.is_closed(*rank)).collect()
     }
 
@@ -533,6 +652,7 @@ impl Job {
             exit,
             why,
             ranks: self.progress.ranks().len(),
+            chunks: self.chunks.len(),
             sent: nanos(self.times.sent),
             ended: nanos(self.times.ended),
         }));

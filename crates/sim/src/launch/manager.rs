@@ -1,28 +1,25 @@
 //! The manager's part of launches: what `launch.rs`, `pieces.rs`, `report.rs`, `mail.rs`,
-//! `epochs.rs` and `again.rs` of `machine/src/manager/` do, over the same `Progress`, `Flow` and
-//! `Holdings`. A launch is a row of steps ([`super::job`]), where the manager's thread waits for
-//! each.
+//! `nodes.rs`, `epochs.rs` and `again.rs` of `machine/src/manager/` do, over the same `Progress`,
+//! `Flow`, `Holdings`, `Outbox`, `Presence` and `Shipping`. A launch is a row of steps
+//! ([`super::job`]), where the manager's thread waits for each.
 
 use super::daemon::{Hands, Landing, Tell};
 use super::job::{Failed, Job, Step};
 use super::{Prices, Wish};
-use muster_fabric::primitive::{Nodes, Outcome};
-use muster_fabric::protocol::{NodeId, Payload};
+use muster_fabric::primitive::{Nodes, Outcome, Refusal};
+use muster_fabric::protocol::{NodeId, Payload, Time};
 use muster_machine::launch::{Order, Rank, Report, Said, What, exit_in, session_of};
 use muster_machine::manager::holdings::Holdings;
+use muster_machine::manager::outbox::{self, Outbox, Sending};
+use muster_machine::manager::presence::{Closed, Coming, EVIDENCE, Presence, Way};
 use muster_machine::manager::progress::{Action, PAUSE};
+use muster_machine::manager::shipping::Shipping;
 use muster_machine::manager::spec::Phase;
-use muster_machine::memory::{STROBE, id_of, name_of};
+use muster_machine::memory::{LEASE, STROBE, id_of, name_of};
 use muster_machine::slots::Slots;
 use muster_machine::strober::Table;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
-
-/// How long nodes may keep what is left of jobs that are done.
-const FORGET: Duration = Duration::from_millis(100);
-
-/// The pause before an order is sent once more that nobody waits for, and how often that is tried.
-const AGAIN: (Duration, u32) = (Duration::from_millis(20), 20);
 
 /// How often a question is asked: for a minute.
 const TIMES: usize = 12_000;
@@ -37,6 +34,15 @@ const WIPE: Duration = Duration::from_secs(2);
 /// The pause before it is asked once more whether all have a table of slots.
 const LOOK: Duration = Duration::from_micros(300);
 
+/// The pause before a node asks once more to be taken in.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// Within this a thread sees what another has done.
+pub(super) const SOON: Duration = Duration::from_micros(1);
+
+/// The pause before what was refused, since too much is under way, is sent once more.
+const REFUSED: Duration = Duration::from_millis(5);
+
 /// What is waited for.
 pub(super) enum Wait {
     /// A step of a job's launch.
@@ -45,16 +51,23 @@ pub(super) enum Wait {
     Answer(u32, usize),
     /// It is asked again.
     Ask(u32, usize),
-    /// Bytes of a job are on their way.
-    Flying(u32),
+    /// Bytes of a job are on their way to some nodes.
+    Flying(u32, Nodes, Payload),
+    /// Others may send files.
+    Room,
     /// A letter is read.
     Letter(Payload),
-    /// An order that nobody waits for.
+    /// An order that nobody waits for; how long that may take.
     Mail,
+    MailLate(u64),
     /// It is sent again.
     MailAgain,
     /// What is done is to be forgotten.
     Forget,
+    /// A start of a daemon asks once more to be taken in.
+    Join(NodeId, u64),
+    /// What became of a daemon whose connection has closed.
+    Evidence(NodeId, Line),
     /// A table of slots.
     Table,
     /// Whether all have it; and that is asked again.
@@ -69,54 +82,87 @@ pub(super) enum Wait {
 
 /// What is done when an order has arrived that no launch waits for, or cannot arrive.
 enum Then {
-    Nothing,
     /// Nothing is left of an attempt.
     Wiped(u32),
     /// A node that was lost, and has forgotten what it ran, is taken in again.
     Link(NodeId, u64),
 }
 
-/// Orders that no launch waits for, one after the other.
-#[derive(Default)]
-struct Mail {
-    orders: VecDeque<(Nodes, Order, Then)>,
-    tries: u32,
-    done: Vec<(u32, Nodes)>,
-    is_due: bool,
+/// A connection to a node: which, and to which start of its daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line(u64, u64);
+
+impl Way for Line {
+    fn instance(&self) -> u64 {
+        self.1
+    }
+
+    fn is(&self, other: &Line) -> bool {
+        self == other
+    }
 }
 
 /// The manager.
 pub(super) struct Manager {
     pub prices: Prices,
     pub members: Nodes,
-    /// Which start of a node's daemon has a connection to us.
-    pub links: BTreeMap<NodeId, u64>,
-    /// Which start had the last connection that has ended.
-    lost: BTreeMap<NodeId, u64>,
+    nodes: BTreeMap<NodeId, Presence<Line>>,
+    /// Connections that there were.
+    lines: u64,
+    /// Which starts of daemons have said that they join, and are not taken in yet.
+    coming: Coming<NodeId>,
     pub holdings: Holdings,
+    pub shipping: Shipping,
+    /// Pieces of all jobs that are on their way.
+    pub flying: usize,
     pub waits: HashMap<u64, Wait>,
     /// By what letters call them.
     jobs: BTreeMap<u32, Job>,
     /// The last number of a job or an attempt.
     last: u32,
-    mail: Mail,
+    outbox: Outbox<Then>,
+    /// The order of these that is on its way.
+    sending: Option<Sending<Then>>,
+    /// It will be looked whether what is done is to be forgotten.
+    is_due: bool,
 }
 
 impl Manager {
     /// The manager of a cluster, all of whose nodes are there.
     pub fn new(prices: Prices, members: Nodes) -> Manager {
-        let links = members.iter().skip(1).map(|node| (node, super::instance(0))).collect();
+        let joined = |node: NodeId| {
+            let mut presence = Presence::default();
+            presence.joined(Line(0, super::instance(0)));
+            (node, presence)
+        };
         Manager {
             prices,
+            nodes: members.iter().skip(1).map(joined).collect(),
             members,
-            links,
-            lost: BTreeMap::new(),
+            lines: 0,
+            coming: Coming::default(),
             holdings: Holdings::default(),
+            shipping: Shipping::default(),
+            flying: 0,
             waits: HashMap::new(),
             jobs: BTreeMap::new(),
             last: 0,
-            mail: Mail::default(),
+            outbox: Outbox::default(),
+            sending: None,
+            is_due: false,
         }
+    }
+
+    /// Jobs that have not ended, an order that is on its way, and nodes that are not there.
+    pub fn open(&self) -> Vec<String> {
+        let jobs = self.jobs.values().filter(|job| !job.is_over).map(Job::open);
+        let order = self.sending.iter().map(|one| format!("{:?} goes to {}", one.order, one.to));
+        let away = |(node, presence): (&NodeId, &Presence<Line>)| {
+            let (is_up, is_member) = (presence.is_up(), self.members.contains(*node));
+            let text = format!("{node} is up: {is_up}, a member: {is_member}");
+            (!is_up || !is_member).then_some(text)
+        };
+        jobs.chain(order).chain(self.nodes.iter().filter_map(away)).collect()
     }
 
     /// A client submits a job.
@@ -137,17 +183,30 @@ impl Manager {
     pub fn strobe(&mut self, hands: &mut Hands) {
         let slots = Slots { slice: Duration::from_millis(2), slots: vec![vec![1], vec![2]] };
         let table = Table { term: 1, number: 1, phase: Duration::ZERO, slots };
-        let ticket = hands.send(self.nodes(), Order::Strobe(table).letter().into());
+        let ticket = hands.send(self.linked(), Order::Strobe(table).letter().into());
         self.waits.insert(ticket, Wait::Table);
     }
 
     fn ask_strobers(&mut self, hands: &mut Hands) {
-        let ticket = hands.ask(self.nodes(), STROBE, 1 << 32 | 1);
+        let ticket = hands.ask(self.linked(), STROBE, 1 << 32 | 1);
         self.waits.insert(ticket, Wait::Strobed);
     }
 
-    fn nodes(&self) -> Nodes {
-        self.links.keys().copied().collect()
+    fn linked(&self) -> Nodes {
+        let linked = self.nodes.iter().filter(|(_, presence)| presence.link.is_some());
+        linked.map(|(node, _)| *node).collect()
+    }
+
+    /// The nodes that can be given jobs, and which start of each it is.
+    pub fn up(&self) -> Vec<(NodeId, u64)> {
+        let up = self.nodes.iter().filter(|(_, presence)| presence.is_up());
+        up.filter_map(|(node, presence)| Some((*node, presence.link?.instance()))).collect()
+    }
+
+    /// Whether a node is still the start of its daemon that it was.
+    pub fn is_there(&self, node: NodeId, instance: u64) -> bool {
+        let link = self.nodes.get(&node).and_then(|presence| presence.link);
+        link.is_some_and(|link| link.instance() == instance)
     }
 
     /// Takes the steps of a job's launch that can be taken now.
@@ -163,10 +222,27 @@ impl Manager {
             }
         }
         match std::mem::take(&mut job.runs) {
-            true => self.ordered(job, hands),
+            true => {
+                self.release(&mut job, hands);
+                self.ordered(job, hands);
+            }
             false => drop(self.jobs.insert(id, job)),
         }
         self.post(hands);
+    }
+
+    /// A job's files are not on their way any more: others may send theirs.
+    fn release(&mut self, job: &mut Job, hands: &mut Hands) {
+        let (booked, turn) = job.release();
+        if let Some((want, turn)) = turn {
+            self.shipping.leave(want, turn);
+        }
+        if let Some(variable) = booked {
+            self.shipping.give_back(variable, hands.now);
+        }
+        if booked.is_some() || turn.is_some() {
+            self.later(SOON, Wait::Room, hands);
+        }
     }
 
     /// An order to a job has arrived, or what it was to do is done.
@@ -185,27 +261,32 @@ impl Manager {
 
     /// A launch has failed; it may be known that this is for the loss of a node.
     fn start_failed(&mut self, job: &mut Job, failed: Failed, is_lost: bool, hands: &mut Hands) {
-        let has_lost = |(node, instance): (NodeId, &u64)| self.links.get(&node) != Some(instance);
-        let is_lost = is_lost || job.set.iter().zip(&job.instances).any(has_lost);
+        self.release(job, hands);
+        let is_lost = is_lost || !job.has_its_nodes(self);
         let actions = job.start_failed(failed, is_lost && job.may_begin_again());
         self.act(job, actions, hands);
         // Something of it may have been on its way when its nodes were told to forget it.
         if job.progress.phase() == Phase::Done && !job.set.is_empty() {
             let forget = Order::Forget { jobs: vec![job.attempt] };
-            self.mail.orders.push_back((job.set.clone(), forget, Then::Nothing));
+            self.outbox.push(job.set.clone(), forget, None);
         }
     }
 
     pub fn landed(&mut self, ticket: u64, landing: Landing, hands: &mut Hands) {
-        let is_done = landing == Some(Outcome::Committed);
+        let is_done = landing == Ok(Outcome::Committed);
         match self.waits.remove(&ticket) {
             Some(Wait::Step(id)) => {
                 let Some(mut job) = self.jobs.remove(&id) else { return };
                 job.waits = false;
+                let is_lost = matches!(landing, Ok(Outcome::NotMember(_)));
                 if is_done {
+                    self.release(&mut job, hands);
                     self.ordered(job, hands);
+                } else if is_lost && job.has_its_nodes(self) {
+                    // Who has fallen silent lives, and gets it when it answers.
+                    job.order_again();
+                    self.jobs.insert(id, job);
                 } else {
-                    let is_lost = matches!(landing, Some(Outcome::NotMember(_)));
                     let why = not_landed(landing);
                     let text = format!("the order to launch has not arrived: {why}  [E306]");
                     self.start_failed(&mut job, (None, text), is_lost, hands);
@@ -215,31 +296,46 @@ impl Manager {
             }
             Some(Wait::Answer(id, times)) => {
                 let Some(job) = self.jobs.get_mut(&id) else { return };
-                if landing == Some(Outcome::Committed) {
+                if is_done {
                     (job.waits, job.is_reached) = (false, true);
                     return self.go_on(id, hands);
                 }
                 let broken = match landing {
-                    Some(Outcome::NotMember(node)) => Some(gone(node)),
+                    Ok(Outcome::NotMember(node)) => Some(gone(node)),
+                    Err(Refusal::Full) | Ok(Outcome::NotHeld) if times < TIMES => None,
+                    _ if times < TIMES => Some(not_landed(landing)),
                     _ if times == TIMES => Some("the nodes do not unpack them".to_owned()),
                     _ => None,
                 };
                 if let Some(why) = broken {
-                    (job.waits, job.broken) = (false, Some(super::job::not_sent(&why)));
+                    job.broke(&why);
                     return self.go_on(id, hands);
                 }
                 let pause = job.pause(times);
                 self.later(pause, Wait::Ask(id, times + 1), hands);
             }
-            Some(Wait::Flying(id)) => {
+            Some(Wait::Flying(id, to, letter)) => {
+                self.flying -= 1;
+                self.shipping.moved(hands.now);
+                self.later(SOON, Wait::Room, hands);
                 let Some(job) = self.jobs.get_mut(&id) else { return };
                 job.flying -= 1;
+                if landing == Err(Refusal::Full) {
+                    // A node that stands still holds up all that is asked, until its lease ends.
+                    job.send_again(to, letter);
+                    self.waits.retain(|_, wait| !matches!(wait, Wait::Step(of) if *of == id));
+                    return self.later(REFUSED, Wait::Step(id), hands);
+                }
                 if !is_done {
                     job.broken = Some(super::job::not_sent(&not_landed(landing)));
                 }
                 self.go_on(id, hands);
             }
-            Some(Wait::Mail) => self.mailed(is_done, hands),
+            Some(Wait::Mail) if is_done => self.settle(hands),
+            Some(Wait::Mail) => {
+                let is_refused = matches!(landing, Err(Refusal::Full | Refusal::NotMember));
+                self.mail_failed(is_refused, hands);
+            }
             Some(Wait::Table) if is_done => self.ask_strobers(hands),
             Some(Wait::Strobed) if is_done => hands.told.push_back(Tell::Strobed),
             Some(Wait::Strobed) => self.later(LOOK, Wait::StrobedYet, hands),
@@ -269,14 +365,21 @@ impl Manager {
                 let (report, _) = Report::read(&letter).expect("nodes' reports can be read");
                 self.told(report, hands);
             }
-            Some(Wait::MailAgain) => self.send_mail(hands),
+            Some(Wait::MailAgain) => self.mail_again(hands),
+            Some(Wait::MailLate(ticket)) => self.mail_late(ticket, hands),
+            Some(Wait::Room) => self.room(hands),
+            Some(Wait::Join(node, instance)) => self.joins(node, instance, hands),
+            Some(Wait::Evidence(node, line)) => {
+                let presence = self.nodes.entry(node).or_default();
+                if presence.waits_for_evidence(&line) {
+                    self.give_up(node, hands);
+                }
+                self.call_back(&Nodes::one(node));
+                self.post(hands);
+            }
             Some(Wait::StrobedYet) => self.ask_strobers(hands),
             Some(Wait::Forget) => {
-                let done = std::mem::take(&mut self.mail.done);
-                self.mail.is_due = false;
-                let to: Nodes = done.iter().flat_map(|(_, nodes)| nodes.iter()).collect();
-                let jobs = done.into_iter().map(|(job, _)| job).collect();
-                self.mail.orders.push_back((to, Order::Forget { jobs }, Then::Nothing));
+                self.is_due = false;
                 self.post(hands);
             }
             // What is to begin again waits until its nodes have been told.
@@ -309,11 +412,11 @@ impl Manager {
             match action {
                 Action::Signal(signal) => {
                     let order = Order::Signal { job: job.attempt, ranks, signal };
-                    self.mail.orders.push_back((nodes, order, Then::Nothing));
+                    self.outbox.push(nodes, order, None);
                 }
                 Action::EndAll => {
                     let order = Order::End { job: job.attempt };
-                    self.mail.orders.push_back((nodes, order, Then::Nothing));
+                    self.outbox.push(nodes, order, None);
                     self.later(DRAIN, Wait::Drain(job.attempt), hands);
                 }
                 // Its node has seen to that.
@@ -329,17 +432,15 @@ impl Manager {
     fn finish(&mut self, job: &mut Job, hands: &mut Hands) {
         let id = job.attempt;
         if job.is_well() {
-            self.mail.done.push((id, job.set.clone()));
-            if !std::mem::replace(&mut self.mail.is_due, true) {
-                self.later(FORGET, Wait::Forget, hands);
-            }
+            let ranks = job.progress.ranks().len();
+            self.outbox.done(hands.now, id, job.set.clone(), ranks);
         }
         if job.is_well() || job.set.is_empty() {
             return self.finished(job, hands);
         }
         // After a failure some of them may run.
         let forget = Order::Forget { jobs: vec![id] };
-        self.mail.orders.push_back((job.set.clone(), forget, Then::Wiped(id)));
+        self.outbox.push(job.set.clone(), forget, Some(Then::Wiped(id)));
         self.later(WIPE, Wait::Wipe(id), hands);
     }
 
@@ -388,14 +489,33 @@ impl Manager {
     /// A node joins. One that was lost and comes back as the same daemon is made to forget all that
     /// it ran before it is taken in.
     fn joins(&mut self, node: NodeId, instance: u64, hands: &mut Hands) {
-        if self.lost.get(&node) == Some(&instance) && !self.links.contains_key(&node) {
-            let order = Order::Keep { last: self.last, jobs: Vec::new(), expected: Vec::new() };
-            self.mail.orders.push_back((Nodes::one(node), order, Then::Link(node, instance)));
-            return self.post(hands);
+        if self.is_there(node, instance) {
+            return;
         }
-        if self.links.insert(node, instance).is_some_and(|one| one != instance) {
-            self.lose_ranks(node, hands);
+        if !self.coming.comes(&node, instance) {
+            // It asks again.
+            return self.later(AGAIN, Wait::Join(node, instance), hands);
         }
+        if !self.nodes.entry(node).or_default().is_lost(instance) {
+            return hands.told.push_back(Tell::Connect(node, instance));
+        }
+        self.give_up(node, hands);
+        let order = Order::Keep { last: self.last, jobs: Vec::new(), expected: Vec::new() };
+        self.outbox.push(Nodes::one(node), order, Some(Then::Link(node, instance)));
+        self.post(hands);
+    }
+
+    /// There is a connection to it, or cannot be.
+    pub fn connected(&mut self, node: NodeId, instance: u64, is_there: bool, hands: &mut Hands) {
+        let is_meant = self.coming.is(&node, instance);
+        self.coming.over(&node, instance);
+        if !is_there || !is_meant {
+            return;
+        }
+        self.lines += 1;
+        let joined = self.nodes.entry(node).or_default().joined(Line(self.lines, instance));
+        let Some((lost, why)) = joined else { return };
+        lost.into_iter().for_each(|line| self.lose_ranks(node, line, &why, hands));
     }
 
     /// A rank has said something. Before the job counts as started it is kept for then.
@@ -435,23 +555,52 @@ impl Manager {
         });
     }
 
-    /// The connection to a node has ended: so have the ranks there.
+    /// The connection to a node has closed: it is waited for what became of its daemon.
     pub fn lost(&mut self, node: NodeId, hands: &mut Hands) {
-        if let Some(instance) = self.links.remove(&node) {
-            self.lost.insert(node, instance);
-            self.lose_ranks(node, hands);
+        let Some(presence) = self.nodes.get_mut(&node) else { return };
+        let Some(line) = presence.link else { return };
+        let Some(Closed { is_known, .. }) = presence.closed(&line, hands.now) else { return };
+        if is_known {
+            self.give_up(node, hands);
+        }
+        self.later(EVIDENCE, Wait::Evidence(node, line), hands);
+    }
+
+    /// A start of a daemon has ended: its connection closes, and whoever keeps it may tell that.
+    pub fn died(&mut self, node: NodeId, instance: u64, is_told: bool, hands: &mut Hands) {
+        let presence = self.nodes.entry(node).or_default();
+        if is_told && presence.told("was killed by signal 9", hands.now) {
+            self.give_up(node, hands);
+        }
+        if self.is_there(node, instance) {
+            self.lost(node, hands);
         }
     }
 
-    fn lose_ranks(&mut self, node: NodeId, hands: &mut Hands) {
-        let (name, why) = (name_of(node), gone(node));
+    /// Calls the ranks of a node that is down lost.
+    fn give_up(&mut self, node: NodeId, hands: &mut Hands) {
+        if let Some((line, why)) = self.nodes.entry(node).or_default().give_up() {
+            self.lose_ranks(node, line, &why, hands);
+        }
+    }
+
+    /// Tells those of some nodes to join that were lost by their connections alone.
+    fn call_back(&mut self, nodes: &Nodes) {
+        let known = self.nodes.iter().filter(|(node, _)| nodes.contains(**node));
+        let lost = known.filter_map(|(node, presence)| Some((*node, presence.calls_back()?)));
+        for (node, instance) in lost.collect::<Vec<_>>() {
+            self.outbox.push(Nodes::one(node), Order::Join { instance }, None);
+        }
+    }
+
+    fn lose_ranks(&mut self, node: NodeId, line: Line, why: &str, hands: &mut Hands) {
         let open = self.jobs.values().filter(|job| job.progress.phase() != Phase::Done);
         for id in open.map(|job| job.attempt).collect::<Vec<_>>() {
             self.progressed(id, hands, |job| {
-                let ranks: Vec<usize> = job.open_ranks(&name);
+                let ranks: Vec<usize> = job.open_ranks(&name_of(node), line.instance());
                 let lose = |rank: usize| {
                     job.claim(rank);
-                    job.progress.rank_lost(rank, &why)
+                    job.progress.rank_lost(rank, why)
                 };
                 ranks.into_iter().flat_map(lose).collect()
             });
@@ -463,13 +612,15 @@ impl Manager {
         let new = |node: &NodeId| !self.members.contains(*node) || joined.contains(*node);
         let new: Nodes = members.iter().filter(new).collect();
         self.members = members;
-        if self.last == 0 {
-            return;
-        }
-        if !new.is_empty() {
+        self.call_back(&new);
+        if self.last > 0 && !new.is_empty() {
             self.tell_jobs(new);
         }
         self.hear_again();
+        let heard = Time(hands.now.0.saturating_sub(LEASE.as_nanos() as u64));
+        for (node, presence) in &mut self.nodes {
+            presence.heard(self.members.contains(*node), heard, hands.now);
+        }
         self.post(hands);
     }
 
@@ -478,7 +629,7 @@ impl Manager {
         let expected = open().flat_map(|job| unheard(job, &new)).collect();
         let jobs = open().map(|job| job.attempt).collect();
         let keep = Order::Keep { last: self.last, jobs, expected };
-        self.mail.orders.push_back((new, keep, Then::Nothing));
+        self.outbox.push(new, keep, None);
     }
 
     /// Has nodes say again how ranks have ended of which nobody has heard.
@@ -489,52 +640,78 @@ impl Manager {
             unheard.filter(|(_, nodes)| !nodes.is_empty()).unzip();
         let nodes: Nodes = nodes.iter().flat_map(Nodes::iter).collect();
         if !nodes.is_empty() {
-            self.mail.orders.push_back((nodes, Order::Again { jobs }, Then::Nothing));
+            self.outbox.push(nodes, Order::Again { jobs }, None);
         }
     }
 
-    /// Sends the next order that no launch waits for, if none is on its way.
+    /// Who waits to send files may do so now.
+    fn room(&mut self, hands: &mut Hands) {
+        let waiting = self.jobs.values_mut().filter(|job| job.turn.is_some());
+        let waiting: Vec<u32> = waiting.map(|job| job.attempt).collect();
+        waiting.into_iter().for_each(|id| self.go_on(id, hands));
+    }
+
+    /// Sends orders that no launch waits for, one after the other.
     fn post(&mut self, hands: &mut Hands) {
-        if self.mail.tries == 0 && !self.mail.orders.is_empty() {
-            self.send_mail(hands);
-        }
-    }
-
-    fn send_mail(&mut self, hands: &mut Hands) {
-        while let Some((to, order, _)) = self.mail.orders.front() {
-            let there: Nodes = to.iter().filter(|node| self.members.contains(*node)).collect();
-            if !there.is_empty() && self.mail.tries < AGAIN.1 {
-                self.mail.tries += 1;
-                let ticket = hands.send(there, order.letter().into());
-                self.waits.insert(ticket, Wait::Mail);
+        while self.sending.is_none() {
+            self.sending = self.outbox.next(hands.now);
+            if self.sending.is_none() {
+                if let (Some(due), false) = (self.outbox.due(), self.is_due) {
+                    self.is_due = true;
+                    self.later(due - hands.now, Wait::Forget, hands);
+                }
                 return;
             }
-            self.settle(false, hands);
-            if self.mail.tries > 0 {
-                return;
+            if !self.send_mail(hands) {
+                self.settle(hands);
             }
         }
     }
 
-    fn mailed(&mut self, is_done: bool, hands: &mut Hands) {
-        if is_done {
-            self.settle(true, hands);
-            return self.post(hands);
+    /// Sends the order to those who are there; false if that is nobody.
+    fn send_mail(&mut self, hands: &mut Hands) -> bool {
+        let Some(Sending { to, order, .. }) = &self.sending else { return false };
+        let there: Nodes = to.iter().filter(|node| self.members.contains(*node)).collect();
+        if there.is_empty() {
+            return false;
         }
-        self.later(AGAIN.0, Wait::MailAgain, hands);
+        let ticket = hands.send(there, order.letter().into());
+        self.waits.insert(ticket, Wait::Mail);
+        self.later(outbox::PATIENCE, Wait::MailLate(ticket), hands);
+        true
     }
 
-    /// The first order has arrived, or cannot: what is to be done then. That may send the next.
-    fn settle(&mut self, has_arrived: bool, hands: &mut Hands) {
-        self.mail.tries = 0;
-        match self.mail.orders.pop_front() {
-            Some((_, _, Then::Wiped(id))) => self.wiped(id, |_| true, hands),
-            Some((_, _, Then::Link(node, instance))) if has_arrived => {
-                self.links.entry(node).or_insert(instance);
-            }
-            // It joins once more.
-            Some((_, _, Then::Link(..) | Then::Nothing)) | None => {}
+    fn mail_again(&mut self, hands: &mut Hands) {
+        if !self.send_mail(hands) {
+            self.settle(hands);
         }
+    }
+
+    /// The order has taken its time: if it has not arrived by now, it has failed.
+    fn mail_late(&mut self, ticket: u64, hands: &mut Hands) {
+        if self.waits.remove(&ticket).is_some() {
+            self.mail_failed(false, hands);
+        }
+    }
+
+    fn mail_failed(&mut self, is_refused: bool, hands: &mut Hands) {
+        let Some(sending) = &mut self.sending else { return };
+        match sending.failed(hands.now, is_refused) {
+            Some(pause) => self.later(pause, Wait::MailAgain, hands),
+            None => self.settle(hands),
+        }
+    }
+
+    /// The order has arrived, or cannot: what is to be done then. The next one is sent.
+    fn settle(&mut self, hands: &mut Hands) {
+        match self.sending.take().and_then(|sending| sending.then) {
+            Some(Then::Wiped(id)) => self.wiped(id, |_| true, hands),
+            Some(Then::Link(node, instance)) => {
+                hands.told.push_back(Tell::Connect(node, instance));
+            }
+            None => {}
+        }
+        self.post(hands);
     }
 }
 
@@ -559,8 +736,8 @@ fn gone(node: NodeId) -> String {
 
 pub(super) fn not_landed(landing: Landing) -> String {
     match landing {
-        Some(Outcome::NotMember(node)) => gone(node),
-        Some(outcome) => format!("{outcome:?}"),
-        None => "it was not taken".to_owned(),
+        Ok(Outcome::NotMember(node)) => gone(node),
+        Ok(outcome) => format!("{outcome:?}"),
+        Err(why) => why.to_string(),
     }
 }

@@ -2,14 +2,16 @@
 //!
 //! **As shipped** are the global memory ([`muster_fabric::primitive`]), the letters and what reads
 //! and writes them, the relay stream and its parser, the life of a job (`Progress`), flow control
-//! (`Flow`, `Lacking`), what nodes count (`Tally`), who holds which chunk (`Holdings`) and where
-//! ranks go (`place`). **Written for the simulator** is what drives them where daemons have
-//! threads, files and processes: [`manager`], [`job`] and [`node`] follow the daemons' files that
-//! they name.
+//! (`Flow`, `Lacking`), who may send files (`Shipping`), what nodes count (`Tally`), who holds
+//! which chunk (`Holdings`), where ranks go (`place`), who is there (`Presence`), and the orders
+//! that nobody waits for (`Outbox`). **Written for the simulator** is what drives them where
+//! daemons have threads, files and processes: [`manager`], [`job`] and [`node`] follow the daemons'
+//! files that they name.
 //!
 //! Sessions are names, programs are words that say how long they run, and a node's connection to
-//! the manager is the one over which their cores talk. Left out are the manager's restart (its
-//! journal is a file), input of jobs and output, and ranks that are followed through their files.
+//! the manager ends with the one over which their cores talk. Left out are the manager's restart
+//! (its journal is a file), input of jobs and output, and ranks that are followed through their
+//! files.
 //!
 //! Work costs what [`Prices`] say. With prices and a network of its own [`model`] says how long a
 //! launch takes in a cluster of any size.
@@ -95,6 +97,8 @@ pub struct Ended {
     pub why: Option<String>,
     /// How many ranks that had.
     pub ranks: usize,
+    /// How many chunks its files have.
+    pub chunks: usize,
     /// Nanoseconds from its submission until its files were there, by the manager's clock.
     pub sent: u64,
     /// Until it was done.
@@ -143,7 +147,7 @@ impl Wish {
 }
 
 /// Which start of a daemon a life of a node is: as long as those of daemons, which are times.
-fn instance(life: u32) -> u64 {
+pub fn instance(life: u32) -> u64 {
     1_800_000_000_000_000_000 + u64::from(life)
 }
 

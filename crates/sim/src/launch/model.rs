@@ -145,7 +145,7 @@ impl User<Daemon> for Watch {
             Tell::Work(time, ask) => agenda.work(at, time, ask),
             Tell::Ended(ended) => self.ended = Some((ended, at.now)),
             Tell::Strobed => self.strobed = Some(at.now),
-            Tell::Ran { .. } => {}
+            Tell::Connect(..) | Tell::Ran { .. } => {}
         }
     }
 }

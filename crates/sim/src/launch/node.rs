@@ -16,6 +16,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
+/// For how long what is to be said gathers, once a report was told.
+const MOMENT: Duration = Duration::from_millis(1);
+
 /// The pause before a report is sent once more.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -43,6 +46,8 @@ struct Session {
     argv: String,
     /// Until its program has ended.
     state: Stage,
+    /// How many chunks of its job's files were all there when these were put together.
+    chunks: usize,
 }
 
 #[derive(PartialEq)]
@@ -60,6 +65,9 @@ struct Unpacking {
     ranks: Vec<Rank>,
     parser: Parser,
     known: KnownFiles,
+    /// The chunks of these, and how many were there when the files were put together.
+    hashes: Vec<Hash>,
+    gathered: usize,
     is_gathered: bool,
     is_to_run: bool,
     /// It counts on while others get what they lack.
@@ -74,10 +82,19 @@ enum Wait {
     Started(u32, usize),
     /// A rank's program ends by itself.
     Over(u32, usize, i32),
-    /// A report is on its way.
-    Report(Payload),
+    /// A report is on its way, or that this daemon joins.
+    Report(Payload, About),
     /// It is sent again.
-    Again(Payload),
+    Again(Payload, About),
+    /// What is to be said has gathered.
+    Gathered,
+}
+
+/// What a letter to the manager is about.
+#[derive(Clone, Copy, PartialEq)]
+enum About {
+    Ranks,
+    Joining,
 }
 
 /// A node.
@@ -129,7 +146,8 @@ impl Node {
 
     /// It belongs to the cluster again: the manager learns which start of the daemon this is.
     pub fn joined(&mut self, hands: &mut Hands) {
-        self.report(Vec::new(), hands);
+        let report = self.report(Vec::new());
+        self.send(report.letter(&[]).into(), About::Joining, hands);
     }
 
     /// A letter has come: it is read when those before it are.
@@ -146,13 +164,13 @@ impl Node {
     }
 
     pub fn landed(&mut self, ticket: u64, landing: Landing, hands: &mut Hands) {
-        let Some(Wait::Report(letter)) = self.waits.remove(&ticket) else { return };
-        if landing == Some(Outcome::Committed) {
-            self.is_reporting = false;
+        let Some(Wait::Report(letter, about)) = self.waits.remove(&ticket) else { return };
+        if landing == Ok(Outcome::Committed) {
+            self.is_reporting &= about != About::Ranks;
             return self.tell(hands);
         }
         let token = hands.after(PAUSE);
-        self.waits.insert(token, Wait::Again(letter));
+        self.waits.insert(token, Wait::Again(letter, about));
     }
 
     pub fn woken(&mut self, token: u64, hands: &mut Hands) {
@@ -160,8 +178,12 @@ impl Node {
             Some(Wait::Letter(letter)) => self.read(&letter, hands),
             Some(Wait::Started(job, rank)) => self.started(job, rank, hands),
             Some(Wait::Over(job, rank, status)) => self.over(job, rank, status, hands),
-            Some(Wait::Again(letter)) => self.send(letter, hands),
-            Some(Wait::Report(_)) | None => {}
+            Some(Wait::Again(letter, about)) => self.send(letter, about, hands),
+            Some(Wait::Gathered) => {
+                self.is_reporting = false;
+                self.tell(hands);
+            }
+            Some(Wait::Report(..)) | None => {}
         }
     }
 
@@ -213,6 +235,11 @@ impl Node {
                 }
             }
             Order::End { job } => {
+                // Who waits for files says that it has ended.
+                let given_up = self.unpacking.remove(job);
+                for rank in given_up.into_iter().flat_map(|files| files.ranks) {
+                    self.killed_unstarted(*job, rank.rank, hands);
+                }
                 for rank in self.ranks(|of| of == *job) {
                     self.kill(rank.0, rank.1, KILL, hands);
                 }
@@ -221,7 +248,8 @@ impl Node {
             Order::Lost { .. } => {}
             Order::Again { jobs } => self.say_again(jobs, hands),
             Order::Forget { jobs } => self.forget(|job| jobs.contains(&job), hands),
-            // Its connection to the manager is the one of its core, which joins again by itself.
+            Order::Join { instance } if *instance == self.instance => self.joined(hands),
+            // A start of this daemon before this one was meant.
             Order::Join { .. } => {}
             Order::Strobe(table) => hands.set(STROBE, table.stamp()),
             Order::Keep { last, jobs, expected } => {
@@ -242,7 +270,7 @@ impl Node {
     fn make(&mut self, launch: &Launch) -> Vec<Rank> {
         let ranks: Vec<Rank> = launch.own(&self.name, self.instance).collect();
         for rank in &ranks {
-            let session = Session { argv: launch.argv.clone(), state: Stage::New };
+            let session = Session { argv: launch.argv.clone(), state: Stage::New, chunks: 0 };
             self.sessions.insert((launch.job, rank.rank), session);
         }
         ranks
@@ -254,7 +282,11 @@ impl Node {
         if files.is_to_run && files.parser.is_done() && files.is_gathered && !files.has_run {
             files.has_run = true;
             let ranks: Vec<usize> = files.ranks.iter().map(|rank| rank.rank).collect();
-            ranks.into_iter().for_each(|rank| self.run(job, rank, hands));
+            let chunks = files.gathered;
+            for rank in ranks {
+                self.sessions.entry((job, rank)).and_modify(|one| one.chunks = chunks);
+                self.run(job, rank, hands);
+            }
         }
     }
 
@@ -273,7 +305,8 @@ impl Node {
         if session.state != Stage::Runs {
             return;
         }
-        hands.told.push_back(Tell::Ran { attempt: job, rank, status: None });
+        let chunks = session.chunks;
+        hands.told.push_back(Tell::Ran { attempt: job, rank, status: None, chunks });
         let (micros, status) = super::program(&session.argv);
         if micros == 0 {
             return self.over(job, rank, status, hands);
@@ -293,8 +326,18 @@ impl Node {
             Stage::New => return session.state = Stage::Over(None),
             Stage::Over(_) => return,
         }
-        hands.told.push_back(Tell::Ran { attempt: job, rank, status: Some(status) });
-        self.say_end(job, rank, status, hands);
+        let (status, chunks) = (Some(status), session.chunks);
+        hands.told.push_back(Tell::Ran { attempt: job, rank, status, chunks });
+        self.say_end(job, rank, status.unwrap_or_default(), hands);
+    }
+
+    /// It was killed before its program could run.
+    fn killed_unstarted(&mut self, job: u32, rank: usize, hands: &mut Hands) {
+        let session = self.sessions.get_mut(&(job, rank));
+        if let Some(session) = session.filter(|session| session.state == Stage::New) {
+            session.state = Stage::Over(Some(KILL));
+            self.say_end(job, rank, KILL, hands);
+        }
     }
 
     fn say_end(&mut self, job: u32, rank: usize, status: i32, hands: &mut Hands) {
@@ -347,7 +390,9 @@ impl Node {
         }
         let files = std::mem::take(&mut unpacking.known.0);
         unpacking.is_gathered &= files.is_empty();
-        unpacking.tally.told(files.iter().flat_map(|recipe| recipe.chunks.iter().copied()));
+        let hashes = files.iter().flat_map(|recipe| recipe.chunks.iter().copied());
+        unpacking.hashes.extend(hashes.clone());
+        unpacking.tally.told(hashes);
         let has_run = unpacking.has_run;
         unpacking.tally.round(coming, |hash| !has_run && !self.held.contains(hash));
         self.advance(job, true, hands);
@@ -366,6 +411,7 @@ impl Node {
             // What is made anew for another job is lacking here, too.
             tally.dropped(|hash| !held.contains(hash));
             unpacking.is_gathered = tally.lacks().is_none();
+            unpacking.gathered = unpacking.hashes.iter().filter(|hash| held.contains(hash)).count();
         }
         let lacks = tally.lacks().filter(|_| is_round || is_whole);
         let (variable, count) = (unpacking.variable, tally.value());
@@ -417,7 +463,8 @@ impl Node {
         self.unpacking.retain(|job, _| !is_meant(*job));
         self.sessions.retain(|&(job, rank), session| {
             if is_meant(job) && session.state == Stage::Runs {
-                hands.told.push_back(Tell::Ran { attempt: job, rank, status: Some(KILL) });
+                let (status, chunks) = (Some(KILL), session.chunks);
+                hands.told.push_back(Tell::Ran { attempt: job, rank, status, chunks });
             }
             !is_meant(job)
         });
@@ -428,29 +475,31 @@ impl Node {
         self.tell(hands);
     }
 
-    /// Sends what there is to say, unless a report is on its way.
+    /// Sends what there is to say, unless a report is on its way. Told, it costs least, and what
+    /// comes next gathers for a moment; else it is an operation.
     fn tell(&mut self, hands: &mut Hands) {
-        if !self.is_reporting && !self.said.is_empty() {
-            let said = std::mem::take(&mut self.said);
-            self.is_reporting = !self.report(said, hands);
+        if self.is_reporting || self.said.is_empty() {
+            return;
         }
-    }
-
-    /// Sends a report; whether nobody has to wait until it has arrived.
-    fn report(&mut self, said: Vec<Said>, hands: &mut Hands) -> bool {
-        let report = Report { node: self.name.clone(), instance: self.instance, said };
+        self.is_reporting = true;
+        let said = std::mem::take(&mut self.said);
+        let report = self.report(said);
         let letter = report.letter(&[]);
-        let may_be_told = report.may_be_told(&letter);
-        match may_be_told {
-            true => hands.tell(letter.into()),
-            false => self.send(letter.into(), hands),
+        if !report.may_be_told(&letter) {
+            return self.send(letter.into(), About::Ranks, hands);
         }
-        may_be_told
+        hands.tell(letter.into());
+        let token = hands.after(MOMENT);
+        self.waits.insert(token, Wait::Gathered);
     }
 
-    fn send(&mut self, letter: Payload, hands: &mut Hands) {
+    fn report(&self, said: Vec<Said>) -> Report {
+        Report { node: self.name.clone(), instance: self.instance, said }
+    }
+
+    fn send(&mut self, letter: Payload, about: About, hands: &mut Hands) {
         let ticket = hands.send(Nodes::one(MANAGER), letter.clone());
-        self.waits.insert(ticket, Wait::Report(letter));
+        self.waits.insert(ticket, Wait::Report(letter, about));
     }
 }
 
@@ -462,6 +511,8 @@ impl Unpacking {
             ranks,
             parser: Parser::new(),
             known: KnownFiles::default(),
+            hashes: Vec::new(),
+            gathered: 0,
             is_gathered: true,
             is_to_run: false,
             has_run: false,

@@ -1,6 +1,6 @@
 //! A node dies that has taken reports of others, has said so, and could not pass them on.
 
-use super::{Ask, Daemon, Ended, Flaws, Makers, Prices, Tell, Wish};
+use super::{Ask, Daemon, Ended, Flaws, Makers, Prices, Tell, Wish, instance};
 use crate::engine::{Agenda, Engine, Moment, User};
 use crate::fault::Fault;
 use crate::network::{Costs, Network};
@@ -25,12 +25,16 @@ impl User<Daemon> for Client {
         self.makers.daemon(at.node, at.life, at.clock, Flaws::default())
     }
 
+    fn end(&mut self, at: Moment, agenda: &mut Agenda<Ask>) {
+        agenda.ask(MILLI, NodeId(0), Ask::Died(at.node, instance(at.life), true));
+    }
+
     fn notice(&mut self, at: Moment, told: Tell, agenda: &mut Agenda<Ask>) {
         match told {
             Tell::Work(time, ask) => agenda.work(at, time, ask),
             Tell::Ended(ended) => self.ended = Some(ended),
             Tell::Ran { status, .. } => self.over += usize::from(status.is_some()),
-            Tell::Strobed => {}
+            Tell::Connect(..) | Tell::Strobed => {}
         }
     }
 }
@@ -54,6 +58,6 @@ fn the_ends_that_a_node_had_taken_and_died_with_are_said_again() {
     // Its own rank is lost with it; all others are heard of, or the job would wait for them for as
     // long as what was killed may take to end.
     let ended = engine.user.ended.take().expect("it has ended");
-    let why = "rank 4 on n4 was lost: n4 has left the cluster";
+    let why = "rank 4 on n4 was lost: was killed by signal 9";
     assert_eq!((ended.end, ended.ranks, ended.why.as_deref()), (End::Lost, nodes, Some(why)));
 }

@@ -395,7 +395,7 @@ impl User<Heartbeat> for Manager {
         Heartbeat::new(Config { me: at.node, first, ..self.config.clone() }, at.clock)
     }
 
-    fn end(&mut self, at: Moment) {
+    fn end(&mut self, at: Moment, _: &mut Agenda<Request>) {
         self.alive.remove(&at.node);
     }
 

@@ -10,7 +10,7 @@
 use super::{MASTER, NODES, Outcome, Scenario};
 use crate::engine::{Agenda, Engine, Moment, User};
 use crate::fault::{self, Fault, Range, Schedule};
-use crate::launch::{Ask, Daemon, Ended, Flaws, Makers, Prices, Tell, Wish};
+use crate::launch::{Ask, Daemon, Ended, Flaws, Makers, Prices, Tell, Wish, instance};
 use crate::network::{Costs, Network};
 use crate::random::Random;
 use crate::{MICRO, MILLI, SECOND};
@@ -35,6 +35,15 @@ const LONGEST: u64 = 10 * SECOND;
 /// Within this all jobs have ended and all is forgotten after the last fault has mended: a lease
 /// of a node that was removed, the time of grace and that to drain, and the nodes' coming back.
 const SETTLES: u64 = 40 * SECOND;
+
+/// Of a million nodes that die so many die with whoever keeps them.
+const KEEPERLESS: u32 = 100_000;
+
+/// Within this whoever keeps a node has seen it die, and said so.
+const SEEN: u64 = 20 * MILLI;
+
+/// Within this it is seen that a machine does not answer.
+const SILENT: u64 = 6 * SECOND;
 
 /// A launch takes about so long here: 2 ms of work, spread over the phases.
 const PRICES: Prices = Prices {
@@ -71,6 +80,12 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     let mut engine = Engine::new(seed, NODES, true, network, user);
     engine.keep_trace(trace);
     engine.plan(faults.clone());
+    // With a connection of its core's a node loses the one that the manager has to it.
+    for (time, fault) in faults {
+        if let Fault::Reset(node, _) = fault {
+            engine.ask(*time, MASTER, Ask::Broke(*node));
+        }
+    }
     for wish in engine.user.wishes() {
         let after = engine.user.draw.below(END);
         engine.ask(after, MASTER, Ask::Launch(wish));
@@ -87,7 +102,9 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
 fn settled(engine: &Engine<Daemon, Clients>) -> Result<(), String> {
     let user = &engine.user;
     if user.ended.len() as u64 != JOBS {
-        return Err(format!("of {JOBS} jobs these have ended: {:?}", user.ended.keys()));
+        let open = engine.core(MASTER).map(Daemon::open).unwrap_or_default();
+        let ended = user.ended.keys();
+        return Err(format!("of {JOBS} jobs these have ended: {ended:?}\n{}", open.join("\n")));
     }
     for node in (1..NODES).map(NodeId) {
         let Some(core) = engine.core(node) else { continue };
@@ -97,6 +114,9 @@ fn settled(engine: &Engine<Daemon, Clients>) -> Result<(), String> {
         }
         if !engine.core(MASTER).is_some_and(|master| master.members().contains(node)) {
             return Err(format!("{node} does not belong to the cluster again"));
+        }
+        if !engine.core(MASTER).is_some_and(|master| master.reaches(node)) {
+            return Err(format!("{node} lives, and gets no jobs any more"));
         }
     }
     user.running.iter().next().map_or(Ok(()), |(node, attempt, rank)| {
@@ -114,11 +134,15 @@ struct Clients {
     /// Which connections were made to end.
     resets: Vec<[NodeId; 2]>,
     ended: BTreeMap<u32, Ended>,
+    /// Which start of each node's daemon there is.
+    alive: BTreeMap<NodeId, u64>,
     /// Programs that run, by attempts.
     running: BTreeSet<(NodeId, u32, usize)>,
     /// How often a rank's program has begun in an attempt, and how those ended that have.
     begun: BTreeMap<(u32, usize), u32>,
     statuses: BTreeMap<(u32, usize), i32>,
+    /// How many chunks were all there of each when it began.
+    chunks: BTreeMap<(u32, usize), usize>,
     /// Nodes at which a chunk is corrupt, that have no room, or that drop what they had.
     flawed: BTreeSet<NodeId>,
     failure: Option<String>,
@@ -133,9 +157,11 @@ impl Clients {
             faults: faults.clone(),
             resets: Vec::new(),
             ended: BTreeMap::new(),
+            alive: BTreeMap::new(),
             running: BTreeSet::new(),
             begun: BTreeMap::new(),
             statuses: BTreeMap::new(),
+            chunks: BTreeMap::new(),
             flawed: BTreeSet::new(),
             failure: None,
         }
@@ -164,9 +190,16 @@ impl Clients {
         self.failure.get_or_insert(format!("{}, at {} ns: {what}", at.node, at.now));
     }
 
-    fn ran(&mut self, at: Moment, attempt: u32, rank: usize, status: Option<i32>) {
+    fn ran(
+        &mut self,
+        at: Moment,
+        (attempt, rank): (u32, usize),
+        status: Option<i32>,
+        chunks: usize,
+    ) {
         match status {
             None => {
+                self.chunks.insert((attempt, rank), chunks);
                 self.running.insert((at.node, attempt, rank));
                 let times = self.begun.entry((attempt, rank)).or_default();
                 *times += 1;
@@ -205,8 +238,8 @@ impl Clients {
             let may = match fault {
                 Fault::Kill(one, _) => *one == node,
                 Fault::Pause(one, _) | Fault::Slow(one, ..) => of(*one),
-                // Which connection that is, the run says.
-                Fault::Reset(..) => false,
+                // Which connection of its core's that is, the run says.
+                Fault::Reset(one, _) => *one == node,
                 Fault::Cut(nodes, _) => nodes.contains(&node) != nodes.contains(&MASTER),
                 // Which way that is, the run says.
                 Fault::Block(..) | Fault::Spike(..) => true,
@@ -232,6 +265,10 @@ impl Clients {
         let (failed, allowed) = ended.failed;
         let left = why.split_once(" has left the cluster").map(|(left, _)| left);
         let left = left.and_then(|text| text.rsplit(' ').next()).and_then(id_of);
+        let lost = why.split_once(" was lost: ").map(|(lost, _)| lost);
+        let lost = lost.and_then(|text| text.rsplit(' ').next()).and_then(id_of);
+        let begun = self.chunks.range((attempt, 0)..(attempt + 1, 0));
+        let lack_files = begun.clone().any(|(_, chunks)| *chunks != ended.chunks);
         let runs = self.running.iter().any(|(_, one, _)| *one == attempt);
         let wrong = match ended.end {
             _ if failed > allowed => Some("has begun again too often"),
@@ -244,9 +281,10 @@ impl Clients {
             End::Lost if failed < allowed && !self.may_be_silent(at.now) => {
                 Some("has lost a node, and does not begin again")
             }
-            _ if left.is_some_and(|node| !self.may_have_left(node, at.now)) => {
+            _ if left.or(lost).is_some_and(|node| !self.may_have_left(node, at.now)) => {
                 Some("names a node that has not left")
             }
+            _ if lack_files => Some("has ranks that ran without all of its files"),
             _ if runs && !has_struck => Some("has ended, and runs"),
             End::Done if statuses.iter().any(|status| *status != Some(0)) => {
                 Some("is done, and not all of its ranks have ended well")
@@ -288,12 +326,22 @@ impl User<Daemon> for Clients {
         if flaws.corrupts || flaws.is_full || flaws.drops || flaws.changes {
             self.flawed.insert(at.node);
         }
+        self.alive.insert(at.node, instance(at.life));
         self.makers.daemon(at.node, at.life, at.clock, flaws)
     }
 
-    fn end(&mut self, at: Moment) {
+    fn end(&mut self, at: Moment, agenda: &mut Agenda<Ask>) {
         // Its processes end with it.
         self.running.retain(|(node, ..)| *node != at.node);
+        // Its connection closes, and whoever keeps it tells why, before that or after it; if that
+        // is gone as well, its machine may say nothing for long.
+        let (is_told, start) = (!self.draw.happens(KEEPERLESS), instance(at.life));
+        self.alive.remove(&at.node);
+        let mut seen = || self.draw.below(if is_told { SEEN } else { SILENT });
+        agenda.ask(seen(), MASTER, Ask::Died(at.node, start, false));
+        if is_told {
+            agenda.ask(seen(), MASTER, Ask::Died(at.node, start, true));
+        }
     }
 
     fn reset(&mut self, _now: u64, ends: [NodeId; 2]) {
@@ -305,7 +353,13 @@ impl User<Daemon> for Clients {
             Tell::Work(time, ask) => agenda.work(at, time, ask),
             Tell::Ended(ended) => self.has_ended(at, ended),
             Tell::Strobed => {}
-            Tell::Ran { attempt, rank, status } => self.ran(at, attempt, rank, status),
+            Tell::Connect(node, start) => {
+                let is_there = self.alive.get(&node) == Some(&start);
+                agenda.ask(self.draw.below(MILLI), MASTER, Ask::Connected(node, start, is_there));
+            }
+            Tell::Ran { attempt, rank, status, chunks } => {
+                self.ran(at, (attempt, rank), status, chunks);
+            }
         }
     }
 }

@@ -296,7 +296,7 @@ impl User<Core> for Clients {
         core
     }
 
-    fn end(&mut self, at: Moment) {
+    fn end(&mut self, at: Moment, _: &mut Agenda<Request>) {
         self.alive.remove(&at.node);
         self.judge.end(at.node);
     }
