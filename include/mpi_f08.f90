@@ -4,51 +4,12 @@
 ! Made by `cargo xtask header` from the tables in crates/mpi-abi/standard.
 module mpi_f08
   use, intrinsic :: iso_c_binding, only: c_ptr, c_int
+  use muster_types
+  use muster_places, only: MPI_BOTTOM, MPI_IN_PLACE, MPI_BUFFER_AUTOMATIC, &
+    MPI_STATUS_IGNORE => muster_status_ignore, MPI_STATUSES_IGNORE => muster_statuses_ignore, &
+    MPI_ERRCODES_IGNORE, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY, MPI_ARGV_NULL, MPI_ARGVS_NULL
   implicit none
   private :: c_ptr, c_int
-
-  ! What is known of a message: three members are for programs.
-  type, bind(C) :: MPI_Status
-    integer :: MPI_SOURCE
-    integer :: MPI_TAG
-    integer :: MPI_ERROR
-    integer :: MPI_internal(5)
-  end type MPI_Status
-
-  ! Handles, which hold the integers of `mpif.h`.
-  type, bind(C) :: MPI_Op
-    integer :: MPI_VAL
-  end type MPI_Op
-  type, bind(C) :: MPI_Comm
-    integer :: MPI_VAL
-  end type MPI_Comm
-  type, bind(C) :: MPI_Group
-    integer :: MPI_VAL
-  end type MPI_Group
-  type, bind(C) :: MPI_Win
-    integer :: MPI_VAL
-  end type MPI_Win
-  type, bind(C) :: MPI_File
-    integer :: MPI_VAL
-  end type MPI_File
-  type, bind(C) :: MPI_Session
-    integer :: MPI_VAL
-  end type MPI_Session
-  type, bind(C) :: MPI_Message
-    integer :: MPI_VAL
-  end type MPI_Message
-  type, bind(C) :: MPI_Info
-    integer :: MPI_VAL
-  end type MPI_Info
-  type, bind(C) :: MPI_Errhandler
-    integer :: MPI_VAL
-  end type MPI_Errhandler
-  type, bind(C) :: MPI_Request
-    integer :: MPI_VAL
-  end type MPI_Request
-  type, bind(C) :: MPI_Datatype
-    integer :: MPI_VAL
-  end type MPI_Datatype
 
   ! A status as `mpif.h` has it, and the kinds of integers.
   integer, parameter :: MPI_STATUS_SIZE = 8
@@ -386,28 +347,6 @@ module mpi_f08
   ! The offset that stands for where the file's pointer is.
   integer(MPI_OFFSET_KIND), parameter :: MPI_DISPLACEMENT_CURRENT = -1
 
-  ! Arguments that are left out: the library tells their addresses.
-  integer :: MPI_BOTTOM
-  common /MUSTER_BOTTOM/ MPI_BOTTOM
-  integer :: MPI_IN_PLACE
-  common /MUSTER_IN_PLACE/ MPI_IN_PLACE
-  integer :: MPI_BUFFER_AUTOMATIC(1)
-  common /MUSTER_BUFFER_AUTOMATIC/ MPI_BUFFER_AUTOMATIC
-  type(MPI_Status) :: MPI_STATUS_IGNORE
-  common /MUSTER_STATUS_IGNORE/ MPI_STATUS_IGNORE
-  type(MPI_Status) :: MPI_STATUSES_IGNORE(1)
-  common /MUSTER_STATUSES_IGNORE/ MPI_STATUSES_IGNORE
-  integer :: MPI_ERRCODES_IGNORE(1)
-  common /MUSTER_ERRCODES_IGNORE/ MPI_ERRCODES_IGNORE
-  integer :: MPI_UNWEIGHTED(1)
-  common /MUSTER_UNWEIGHTED/ MPI_UNWEIGHTED
-  integer :: MPI_WEIGHTS_EMPTY(1)
-  common /MUSTER_WEIGHTS_EMPTY/ MPI_WEIGHTS_EMPTY
-  character*1 :: MPI_ARGV_NULL(1)
-  common /MUSTER_ARGV_NULL/ MPI_ARGV_NULL
-  character*1 :: MPI_ARGVS_NULL(1, 1)
-  common /MUSTER_ARGVS_NULL/ MPI_ARGVS_NULL
-
   ! Functions of the program that the library calls.
   abstract interface
     subroutine MPI_User_function(invec, inoutvec, len, datatype)
@@ -538,7 +477,7 @@ module mpi_f08
   procedure(MPI_Type_delete_attr_function) :: MPI_TYPE_NULL_DELETE_FN
   procedure(MPI_Datarep_conversion_function) :: MPI_CONVERSION_FN_NULL
 
-  ! The functions that are no subroutines, and what is for Fortran only.
+  ! The functions that are no subroutines, and those that C does not have or has otherwise.
   interface
     double precision function MPI_Wtime()
     end function MPI_Wtime
@@ -576,6 +515,11 @@ module mpi_f08
       !DIR$ ignore_tkr buf
       type(*), dimension(*) :: buf
     end subroutine MPI_F_sync_reg
+  end interface
+  procedure(MPI_F_sync_reg) :: PMPI_F_sync_reg
+
+  ! What is for Fortran only.
+  interface
     subroutine MPI_Status_f2f08(f_status, f08_status, ierror)
       import
       integer, intent(in) :: f_status(MPI_STATUS_SIZE)
@@ -601,7 +545,6 @@ module mpi_f08
       integer(c_int), optional, intent(out) :: ierror
     end subroutine PMPI_Sizeof
   end interface
-  procedure(MPI_F_sync_reg) :: PMPI_F_sync_reg
   procedure(MPI_Status_f2f08) :: PMPI_Status_f2f08
   procedure(MPI_Status_f082f) :: PMPI_Status_f082f
 
@@ -13193,98 +13136,4 @@ module mpi_f08
     end subroutine MPI_Type_size_x
   end interface
   procedure(MPI_Type_size_x) :: PMPI_Type_size_x
-
-  interface operator(==)
-    elemental logical function muster_same_op(a, b)
-      import
-      type(MPI_Op), intent(in) :: a, b
-    end function muster_same_op
-    elemental logical function muster_same_comm(a, b)
-      import
-      type(MPI_Comm), intent(in) :: a, b
-    end function muster_same_comm
-    elemental logical function muster_same_group(a, b)
-      import
-      type(MPI_Group), intent(in) :: a, b
-    end function muster_same_group
-    elemental logical function muster_same_win(a, b)
-      import
-      type(MPI_Win), intent(in) :: a, b
-    end function muster_same_win
-    elemental logical function muster_same_file(a, b)
-      import
-      type(MPI_File), intent(in) :: a, b
-    end function muster_same_file
-    elemental logical function muster_same_session(a, b)
-      import
-      type(MPI_Session), intent(in) :: a, b
-    end function muster_same_session
-    elemental logical function muster_same_message(a, b)
-      import
-      type(MPI_Message), intent(in) :: a, b
-    end function muster_same_message
-    elemental logical function muster_same_info(a, b)
-      import
-      type(MPI_Info), intent(in) :: a, b
-    end function muster_same_info
-    elemental logical function muster_same_errhandler(a, b)
-      import
-      type(MPI_Errhandler), intent(in) :: a, b
-    end function muster_same_errhandler
-    elemental logical function muster_same_request(a, b)
-      import
-      type(MPI_Request), intent(in) :: a, b
-    end function muster_same_request
-    elemental logical function muster_same_datatype(a, b)
-      import
-      type(MPI_Datatype), intent(in) :: a, b
-    end function muster_same_datatype
-  end interface operator(==)
-
-  interface operator(/=)
-    elemental logical function muster_other_op(a, b)
-      import
-      type(MPI_Op), intent(in) :: a, b
-    end function muster_other_op
-    elemental logical function muster_other_comm(a, b)
-      import
-      type(MPI_Comm), intent(in) :: a, b
-    end function muster_other_comm
-    elemental logical function muster_other_group(a, b)
-      import
-      type(MPI_Group), intent(in) :: a, b
-    end function muster_other_group
-    elemental logical function muster_other_win(a, b)
-      import
-      type(MPI_Win), intent(in) :: a, b
-    end function muster_other_win
-    elemental logical function muster_other_file(a, b)
-      import
-      type(MPI_File), intent(in) :: a, b
-    end function muster_other_file
-    elemental logical function muster_other_session(a, b)
-      import
-      type(MPI_Session), intent(in) :: a, b
-    end function muster_other_session
-    elemental logical function muster_other_message(a, b)
-      import
-      type(MPI_Message), intent(in) :: a, b
-    end function muster_other_message
-    elemental logical function muster_other_info(a, b)
-      import
-      type(MPI_Info), intent(in) :: a, b
-    end function muster_other_info
-    elemental logical function muster_other_errhandler(a, b)
-      import
-      type(MPI_Errhandler), intent(in) :: a, b
-    end function muster_other_errhandler
-    elemental logical function muster_other_request(a, b)
-      import
-      type(MPI_Request), intent(in) :: a, b
-    end function muster_other_request
-    elemental logical function muster_other_datatype(a, b)
-      import
-      type(MPI_Datatype), intent(in) :: a, b
-    end function muster_other_datatype
-  end interface operator(/=)
 end module mpi_f08

@@ -180,6 +180,21 @@ fn the_module_mpi_has_the_types_of_fortran_2008_for_statuses_and_handles() {
 }
 
 #[test]
+fn the_module_mpi_has_all_names_with_those_of_their_arguments_and_takes_what_programs_give() {
+    is_right_in_fortran("named", &["-Wall", "-Werror"]);
+}
+
+#[test]
+fn the_module_mpi_takes_no_call_without_its_error_code() {
+    let mpi = Mpi::installed();
+    let mut wrapper = Command::new("sh");
+    wrapper.arg(mpi.place().join("bin/mpifort")).arg("-fsyntax-only");
+    let done = wrapper.arg(mpi::root().join("tests/mpi/forgets.f90")).output().unwrap();
+    let told = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(!done.status.success() && told.contains("ierror"), "{told}");
+}
+
+#[test]
 fn fortran_2008_has_types_for_handles_and_may_leave_error_codes_out() {
     is_right_in_fortran("modern", &["-Wall", "-Werror"]);
 }
@@ -234,17 +249,49 @@ fn what_one_language_has_set_as_an_attribute_the_other_finds_as_the_standard_say
 fn libraries_in_fortran_that_are_loaded_for_one_caller_each_can_leave_arguments_out() {
     let mpi = Mpi::installed();
     let folder = mpi::root().join("tests/mpi");
-    let library = |name: &str| {
-        mpi.built(name, &["-shared", "-fPIC"], std::slice::from_ref(&folder.join("private.f90")))
+    let library = |name: &str, by: &[&str]| {
+        let flags = [&["-shared", "-fPIC", "-cpp"], by].concat();
+        mpi.built(name, &flags, std::slice::from_ref(&folder.join("private.f90")))
     };
-    let (one, other) = (library("one.so"), library("other.so"));
+    let [one, other] = ["one.so", "other.so"].map(|name| library(name, &[]));
+    let modern = library("modern.so", &["-DBY=mpi"]);
     let program = mpi.place().join("private").display().to_string();
     let source = folder.join("private.c").display().to_string();
     compiled(&["-std=c99", "-Wall", "-Wextra", "-Werror", &source, "-ldl", "-o", &program]);
     let cluster = Cluster::up("t0305private", 1);
-    for ranks in ["1", "3"] {
-        let done = cluster.muster(&["run", "-n", ranks, &program, &one, &other]).run().ok();
-        assert_eq!(done.out, format!("ok {ranks}\n"));
+    for (one, other) in [(&one, &other), (&one, &modern), (&modern, &other)] {
+        for ranks in ["1", "3"] {
+            let done = cluster.muster(&["run", "-n", ranks, &program, one, other]).run().ok();
+            assert_eq!(done.out, format!("ok {ranks}\n"));
+        }
+    }
+}
+
+#[test]
+fn libraries_in_fortran_that_bind_their_symbols_locally_can_leave_arguments_out() {
+    let mpi = Mpi::installed();
+    let folder = mpi::root().join("tests/mpi");
+    let hidden = mpi.place().join("hidden.map");
+    std::fs::write(&hidden, "{ global: right_; local: *; };\n").unwrap();
+    let hidden = format!("-Wl,--version-script={}", hidden.display());
+    let symbolic = "-Wl,-Bsymbolic";
+    let cluster = Cluster::up("t0305bound", 1);
+    let all: [(&[&str], &str); 5] = [
+        (&["-DBY=mpi_f08"], symbolic),
+        (&["-DBY=mpi_f08"], &hidden),
+        (&["-DBY=mpi"], symbolic),
+        (&["-DBY=mpi"], &hidden),
+        // Nobody finds a common block that is hidden.
+        (&[], symbolic),
+    ];
+    for (number, (by, bound)) in all.into_iter().enumerate() {
+        let flags = [&["-shared", "-fPIC", "-cpp", bound], by].concat();
+        let library = format!("libbound{number}.so");
+        let library = mpi.built(&library, &flags, &[folder.join("bound.f90")]);
+        let sources = [folder.join("binds.f90"), library.into()];
+        let program = mpi.built(&format!("binds{number}"), &[], &sources);
+        let done = cluster.muster(&["run", "-n", "3", &program]).run().ok();
+        assert_eq!(done.out, "ok 3\n", "{by:?} {bound}");
     }
 }
 

@@ -1,5 +1,6 @@
 ! A library in Fortran that is loaded for one caller only (private.c), as Python loads its modules,
-! so what stands for no argument in it is its own.
+! so what stands for no argument in it is its own where it has mpif.h, and this library's where it
+! is compiled for the module (BY).
 subroutine begin(ierr)
   use mpi
   implicit none
@@ -9,8 +10,13 @@ end subroutine begin
 
 ! The number of what has gone wrong.
 subroutine work(wrong)
-  use mpi
+#ifdef BY
+  use BY
+#endif
   implicit none
+#ifndef BY
+  include 'mpif.h'
+#endif
   integer :: wrong, rank, ranks, ierr, requests(2), numbers(2), sum
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierr)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierr)

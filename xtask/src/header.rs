@@ -1,9 +1,12 @@
-//! `cargo xtask header`: writes `mpi.h`, `mpif.h`, `mpi.f90` and `mpi_f08.f90` to `include` from
-//! the tables of the standard (`crates/mpi-abi/standard`). A test holds what is there against
-//! them.
+//! `cargo xtask header`: writes `mpi.h`, `mpif.h`, and the modules `mpi` and `mpi_f08` with what
+//! they share to `include` from the tables of the standard (`crates/mpi-abi/standard`). A test
+//! holds what is there against them.
 
+mod arguments;
 mod f08;
 mod fortran;
+mod older;
+mod shared;
 
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -16,10 +19,12 @@ use crate::workspace;
 /// A header: where it is, and what makes it.
 type Header = (&'static str, fn() -> String);
 
-const HEADERS: [Header; 4] = [
+const HEADERS: [Header; 6] = [
     ("include/mpi.h", header),
     ("include/mpif.h", fortran::header),
-    ("include/mpi.f90", f08::older_module),
+    ("include/muster_types.f90", shared::types_module),
+    ("include/muster_places.f90", shared::places_module),
+    ("include/mpi.f90", older::module),
     ("include/mpi_f08.f90", f08::module),
 ];
 

@@ -3,7 +3,7 @@
 //! ```text
 //! bin/      muster, mpiexec, mpirun, mpicc, mpicc_abi, mpicxx, mpic++, mpifort, mpif77, mpif90
 //! lib/      libmpi_abi.so.1, libmpi_abi.so, pkgconfig/mpi_abi.pc, pkgconfig/mpi.pc
-//! include/  mpi.h, mpif.h, mpi.f90, mpi_f08.f90, muster.h
+//! include/  mpi.h, mpif.h, mpi.f90, mpi_f08.f90, muster_types.f90, muster_places.f90, muster.h
 //! ```
 //!
 //! Nothing in it knows DIR: the tree may be moved.

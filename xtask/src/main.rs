@@ -56,7 +56,7 @@ const COMMANDS: [Command; 16] = [
     Command {
         name: "header",
         arguments: "",
-        about: "write include/mpi.h, mpif.h, mpi.f90 and mpi_f08.f90 from the standard's tables",
+        about: "write include/mpi.h, mpif.h and Fortran's modules from the standard's tables",
         run: header::run,
     },
     Command {

@@ -1,4 +1,4 @@
-//! `mpi_f08.f90`: the module of Fortran 2008; and of `mpi.f90` the types that both have.
+//! `mpi_f08.f90`: the module of Fortran 2008.
 //!
 //! An interface is all that each subroutine needs: a handle is a type of one integer, a status one
 //! of eight, so both lie as `mpif.h` has them, and an `ierror` that is left out comes as no place.
@@ -7,10 +7,11 @@
 
 use std::fmt::Write;
 
-use muster_mpi_standard::{Constant, Function, Parameter, Type, constants, functions, types};
+use muster_mpi_standard::{Constant, Function, Parameter, constants, functions};
 
-use super::fortran::{OWN, PLACES, block, is_number, value};
-use super::wrapped;
+use super::arguments::{Module, interface};
+use super::fortran::{OWN, is_number, value};
+use super::shared::{handles, used_places};
 
 /// Functions that Fortran 2008 does not have, by parts of their names: those for tools and for C,
 /// those that MPI-2 has deprecated; and those that are no subroutines, or take what C does not.
@@ -27,17 +28,14 @@ const NONE: [&str; 10] = [
     "MPI_Aint_",
 ];
 
-/// What is true or false in Fortran.
-const LOGICAL: [&str; 7] =
-    ["flag", "commute", "high", "reorder", "periods", "remain_dims", "weighted"];
-
 /// `mpi_f08.f90`.
 pub fn module() -> String {
-    let mut text = include_str!("opening.f90").to_owned();
-    let handles = handles();
-    text.push_str(&statuses_and_handles(&handles));
-    write_constants(&mut text, &handles);
+    let places = used_places(Module::Modern);
+    let mut text = include_str!("opening.f90").replace("@places@\n", &places);
+    write_constants(&mut text, &handles());
     text.push_str(include_str!("callbacks.f90"));
+    text.push_str(include_str!("functions.f90"));
+    text.push_str(include_str!("conversions.f90"));
     for section in functions() {
         let all: Vec<&Function> = section.items.iter().filter(|it| has_form(it)).collect();
         if all.is_empty() {
@@ -49,69 +47,13 @@ pub fn module() -> String {
             all.iter().copied().find(|it| it.name == name)
         };
         for it in all.iter().filter(|it| !it.name.ends_with("_c")) {
-            interfaces(&mut text, it, large(it).filter(|large| differ(it, large)), &handles);
+            interfaces(&mut text, it, large(it).filter(|large| differ(it, large)));
         }
         for it in all.iter().filter(|it| takes_functions(it) && it.name.ends_with("_c")) {
-            interfaces(&mut text, it, None, &handles);
+            interfaces(&mut text, it, None);
         }
     }
-    text.push_str(&operators(&handles));
     text + "end module mpi_f08\n"
-}
-
-/// `mpi.f90`.
-pub fn older_module() -> String {
-    let handles = handles();
-    let text = include_str!("older.f90").replace("@types@", &statuses_and_handles(&handles));
-    text + &operators(&handles) + "end module mpi\n"
-}
-
-/// The types.
-fn statuses_and_handles(handles: &[String]) -> String {
-    let mut text = "
-  ! What is known of a message: three members are for programs.
-  type, bind(C) :: MPI_Status
-    integer :: MPI_SOURCE
-    integer :: MPI_TAG
-    integer :: MPI_ERROR
-    integer :: MPI_internal(5)
-  end type MPI_Status
-
-  ! Handles, which hold the integers of `mpif.h`.
-"
-    .to_owned();
-    for name in handles {
-        let _ =
-            writeln!(text, "  type, bind(C) :: {name}\n    integer :: MPI_VAL\n  end type {name}");
-    }
-    text
-}
-
-/// Whether two handles are the same.
-fn operators(handles: &[String]) -> String {
-    let mut text = String::new();
-    for (operator, what) in [("==", "same"), ("/=", "other")] {
-        let _ = writeln!(text, "\n  interface operator({operator})");
-        for name in handles {
-            let function = format!("muster_{what}_{}", name.replace("MPI_", "").to_lowercase());
-            let _ = writeln!(
-                text,
-                "    elemental logical function {function}(a, b)\n      import\n      \
-                 type({name}), intent(in) :: a, b\n    end function {function}"
-            );
-        }
-        let _ = writeln!(text, "  end interface operator({operator})");
-    }
-    text
-}
-
-/// The kinds of handles that Fortran has.
-fn handles() -> Vec<String> {
-    let handle = |it| match it {
-        Type::Handle { name, .. } if !name.starts_with("MPI_T_") => Some(name),
-        _ => None,
-    };
-    types().into_iter().filter_map(handle).collect()
 }
 
 fn write_constants(text: &mut String, handles: &[String]) {
@@ -139,20 +81,8 @@ fn write_constants(text: &mut String, handles: &[String]) {
          logical, parameter :: MPI_SUBARRAYS_SUPPORTED = .false.\n  \
          logical, parameter :: MPI_ASYNC_PROTECTS_NONBLOCKING = .false.\n\n  \
          ! The offset that stands for where the file's pointer is.\n  \
-         integer(MPI_OFFSET_KIND), parameter :: MPI_DISPLACEMENT_CURRENT = -1\n\n  \
-         ! Arguments that are left out: the library tells their addresses."
+         integer(MPI_OFFSET_KIND), parameter :: MPI_DISPLACEMENT_CURRENT = -1"
     );
-    for (name, declaration) in PLACES {
-        let declaration = match name {
-            "MPI_STATUS_IGNORE" => "type(MPI_Status) :: MPI_STATUS_IGNORE".to_owned(),
-            "MPI_STATUSES_IGNORE" => "type(MPI_Status) :: MPI_STATUSES_IGNORE(1)".to_owned(),
-            _ => {
-                let (kind, name) = declaration.split_once(' ').expect("a type and a name");
-                format!("{} :: {name}", kind.to_lowercase())
-            }
-        };
-        let _ = writeln!(text, "  {declaration}\n  common /{}/ {name}", block(name));
-    }
 }
 
 /// Whether a function has an interface that is made here.
@@ -182,11 +112,11 @@ fn differ(function: &Function, large: &Function) -> bool {
 
 /// The interfaces of a subroutine, and of the one for large counts, which goes by the same name;
 /// and those for tools.
-fn interfaces(text: &mut String, it: &Function, large: Option<&Function>, handles: &[String]) {
+fn interfaces(text: &mut String, it: &Function, large: Option<&Function>) {
     let name = &it.name;
     if large.is_none() && !is_of_its_own(it) {
         let _ = writeln!(text, "  interface");
-        interface(text, (name, ""), it, handles);
+        interface(text, (name, ""), it, Module::Modern);
         let _ = writeln!(text, "  end interface\n  procedure({name}) :: P{name}");
         return;
     }
@@ -198,84 +128,10 @@ fn interfaces(text: &mut String, it: &Function, large: Option<&Function>, handle
                 true => format!(" bind(C, name='muster_f08_{}_')", name.to_lowercase()),
                 false => String::new(),
             };
-            interface(text, (&name, &bound), it, handles);
+            interface(text, (&name, &bound), it, Module::Modern);
         }
         let _ = writeln!(text, "  end interface {prefix}{name}");
     }
-}
-
-fn interface(
-    text: &mut String,
-    (name, bound): (&str, &str),
-    function: &Function,
-    handles: &[String],
-) {
-    // The program's own arguments are Fortran's to know; those of one that is begun are given.
-    let has_own = function.parameters.iter().any(|it| it.name == "argc");
-    let is_own = |it: &Parameter| has_own && ["argc", "argv"].contains(&it.name.as_str());
-    let given: Vec<&Parameter> = function.parameters.iter().filter(|it| !is_own(it)).collect();
-    let mut names: Vec<&str> = given.iter().map(|it| named(it)).collect();
-    names.push("ierror");
-    let (head, end) = (format!("    subroutine {name}("), format!("){bound}"));
-    text.push_str(&wrapped(&head, &names, &end, (" &", "        ")));
-    text.push_str("      import\n");
-    for it in given {
-        declare(text, it, handles);
-    }
-    let _ =
-        writeln!(text, "      integer, optional, intent(out) :: ierror\n    end subroutine {name}");
-}
-
-/// An argument's name in Fortran.
-fn named(it: &Parameter) -> &str {
-    if it.name == "indx" { "index" } else { &it.name }
-}
-
-/// An argument.
-fn declare(text: &mut String, it: &Parameter, handles: &[String]) {
-    let name = named(it);
-    let kind = it.kind.trim_start_matches("const ");
-    let base = kind.trim_end_matches(['*', ' ']);
-    let is_array = it.suffix == "[]";
-    let is_given = it.kind.starts_with("const ")
-        || !kind.ends_with('*') && !is_array
-        || base == "char" && is_array;
-    let intent = if is_given { ", intent(in)" } else { "" };
-    let shape = match (it.suffix.as_str(), name) {
-        ("[][3]", _) => "(3, *)",
-        ("[]", "array_of_argv") => "(count, *)",
-        ("[]", _) if base == "char" && name == "datarep" => "",
-        ("[]", _) | (_, "array_of_statuses" | "sourceweights" | "destweights" | "weights") => "(*)",
-        _ => "",
-    };
-    let fortran = match base {
-        "void" if ["baseptr", "buffer_addr"].contains(&name) => "type(c_ptr)".to_owned(),
-        "void" if ["attribute_val", "extra_state"].contains(&name) => {
-            "integer(MPI_ADDRESS_KIND)".to_owned()
-        }
-        "void" => {
-            for rule in ["GCC$ attributes no_arg_check ::", "DEC$ attributes no_arg_check ::"] {
-                let _ = writeln!(text, "      !{rule} {name}");
-            }
-            let _ = writeln!(text, "      !DIR$ ignore_tkr {name}");
-            "type(*), dimension(*)".to_owned()
-        }
-        "char" => "character(len=*)".to_owned(),
-        "int" if LOGICAL.contains(&name) => "logical".to_owned(),
-        "int" => "integer".to_owned(),
-        "MPI_Aint" => "integer(MPI_ADDRESS_KIND)".to_owned(),
-        "MPI_Count" => "integer(MPI_COUNT_KIND)".to_owned(),
-        "MPI_Offset" => "integer(MPI_OFFSET_KIND)".to_owned(),
-        callback if callback.contains("_function") => {
-            let _ = writeln!(text, "      procedure({callback}) :: {name}");
-            return;
-        }
-        kind => {
-            debug_assert!(kind == "MPI_Status" || handles.iter().any(|it| it == kind), "{kind}");
-            format!("type({kind})")
-        }
-    };
-    let _ = writeln!(text, "      {fortran}{intent} :: {name}{shape}");
 }
 
 #[cfg(test)]

@@ -53,6 +53,29 @@ pub fn header() -> String {
         "!     MPI 5.0 for Fortran: constants. Handles are INTEGERs, a status is an array of 8.\n\
          !     Made by `cargo xtask header` from the tables in crates/mpi-abi/standard.\n",
     );
+    text.push_str(&numbers());
+    let _ =
+        writeln!(text, "\n!     Arguments that are left out: the library tells their addresses.");
+    for (name, declaration) in PLACES {
+        let _ = writeln!(text, "      {declaration}");
+        let _ = writeln!(text, "      COMMON /{}/ {name}", block(name));
+    }
+    text.push_str("\n!     The functions that are no subroutines.\n");
+    for (kind, names) in
+        [("DOUBLE PRECISION", ["WTIME", "WTICK"]), ("INTEGER(KIND=8)", ["AINT_ADD", "AINT_DIFF"])]
+    {
+        for prefix in ["", "P"] {
+            let names = names.map(|name| format!("{prefix}MPI_{name}")).join(", ");
+            let _ = writeln!(text, "      {kind} {names}");
+            let _ = writeln!(text, "      EXTERNAL {names}");
+        }
+    }
+    text + &callbacks()
+}
+
+/// The constants that are numbers, for `use mpi`, too.
+pub(super) fn numbers() -> String {
+    let mut text = String::new();
     let parameter = |text: &mut String, name: &str, value: i64| {
         let _ = writeln!(text, "      INTEGER {name}");
         let _ = writeln!(text, "      PARAMETER ({name} = {value})");
@@ -74,23 +97,12 @@ pub fn header() -> String {
     let _ = writeln!(text, "\n!     The offset that stands for where the file's pointer is.");
     text.push_str("      INTEGER(KIND=8) MPI_DISPLACEMENT_CURRENT\n");
     text.push_str("      PARAMETER (MPI_DISPLACEMENT_CURRENT = -1_8)\n");
-    let _ =
-        writeln!(text, "\n!     Arguments that are left out: the library tells their addresses.");
-    for (name, declaration) in PLACES {
-        let _ = writeln!(text, "      {declaration}");
-        let _ = writeln!(text, "      COMMON /{}/ {name}", block(name));
-    }
-    text.push_str("\n!     The functions that are no subroutines.\n");
-    for (kind, names) in
-        [("DOUBLE PRECISION", ["WTIME", "WTICK"]), ("INTEGER(KIND=8)", ["AINT_ADD", "AINT_DIFF"])]
-    {
-        for prefix in ["", "P"] {
-            let names = names.map(|name| format!("{prefix}MPI_{name}")).join(", ");
-            let _ = writeln!(text, "      {kind} {names}");
-            let _ = writeln!(text, "      EXTERNAL {names}");
-        }
-    }
-    text.push_str("\n!     The callbacks that the standard has.\n");
+    text
+}
+
+/// The callbacks that the standard has, for both.
+pub(super) fn callbacks() -> String {
+    let mut text = String::from("\n!     The callbacks that the standard has.\n");
     text.push_str("      EXTERNAL MPI_CONVERSION_FN_NULL\n");
     for of in ["", "COMM_", "TYPE_", "WIN_"] {
         for name in ["NULL_COPY_FN", "DUP_FN", "NULL_DELETE_FN"] {

@@ -1,14 +1,6 @@
-! `use mpi`: the constants, the types of Fortran 2008 for statuses and handles, and the functions
-! that are no subroutines. The subroutines are called by their names, and what they are given is not
-! checked. mpifort compiles this when it is first needed, because each compiler has its own form of
-! modules.
-! Made by `cargo xtask header`, the types from the tables in crates/mpi-abi/standard.
-module mpi
-  implicit none
-  include 'mpif.h'
-@types@
-  ! Those that cannot be called without an interface. Of the first, compilers describe the first
-  ! argument, of any type and rank, and the library reads there how long an element is.
+
+  ! Of the first, compilers describe the first argument, of any type and rank, and the library reads
+  ! there how long an element is.
   interface
     subroutine MPI_Sizeof(x, size, ierror) bind(C, name='muster_sizeof_')
       use, intrinsic :: iso_c_binding, only: c_int

@@ -4,5 +4,7 @@
 ! Made by `cargo xtask header` from the tables in crates/mpi-abi/standard.
 module mpi_f08
   use, intrinsic :: iso_c_binding, only: c_ptr, c_int
+  use muster_types
+@places@
   implicit none
   private :: c_ptr, c_int

@@ -1,38 +1,44 @@
-//! Where arguments are that Fortran leaves out: they are variables of common blocks. The library
-//! defines the blocks, too, so that the linker makes the program's known to the loader, and asks
-//! that where they are.
+//! Where arguments are that Fortran leaves out. By the modules they are variables of this library,
+//! which nobody else defines: every program and library has the same. By `mpif.h` they are
+//! variables of common blocks, which each that has them defines. The library defines the blocks,
+//! too, so that the linker makes the program's known to the loader, and asks that where they are.
 //!
 //! As a rule that is the same for all of the process: what is loaded later finds the first of a
 //! name. A library that was loaded for one caller only, as Python loads all, is found by nobody
-//! else, and neither are its blocks: each that was loaded so has its own. Then all are looked
-//! through, and again when others have come.
+//! else, and neither are its blocks: each that was loaded so has its own. So has a library that
+//! looks for its symbols in itself first (`-Bsymbolic`). Then all are looked through, and again
+//! when others have come. Nobody finds a block whose name a linker has hidden.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
-/// The common blocks, as long as the program's.
-mod blocks {
+/// The variables, as long as the program's: those of the modules, and the common blocks. Of
+/// statuses each module has its own, because they are of different types.
+mod variables {
     use std::sync::atomic::{AtomicI32, AtomicU8};
 
-    macro_rules! blocks {
-        ($($name:ident: $type:ty = $value:expr;)*) => {
-            $(#[unsafe(no_mangle)]
-            static $name: $type = $value;)*
+    macro_rules! variables {
+        ($($value:expr => $type:ty: $($name:ident)*;)*) => {
+            $($(#[unsafe(no_mangle)]
+            static $name: $type = $value;)*)*
         };
     }
 
-    blocks! {
-        muster_bottom_: AtomicI32 = AtomicI32::new(0);
-        muster_in_place_: AtomicI32 = AtomicI32::new(0);
-        muster_buffer_automatic_: AtomicI32 = AtomicI32::new(0);
-        muster_status_ignore_: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
-        muster_statuses_ignore_: [AtomicI32; 8] = [const { AtomicI32::new(0) }; 8];
-        muster_errcodes_ignore_: AtomicI32 = AtomicI32::new(0);
-        muster_unweighted_: AtomicI32 = AtomicI32::new(0);
-        muster_weights_empty_: AtomicI32 = AtomicI32::new(0);
-        muster_argv_null_: AtomicU8 = AtomicU8::new(0);
-        muster_argvs_null_: AtomicU8 = AtomicU8::new(0);
+    variables! {
+        AtomicI32::new(0) => AtomicI32:
+            muster_own_bottom muster_bottom_
+            muster_own_in_place muster_in_place_
+            muster_own_buffer_automatic muster_buffer_automatic_
+            muster_own_errcodes_ignore muster_errcodes_ignore_
+            muster_own_unweighted muster_unweighted_
+            muster_own_weights_empty muster_weights_empty_;
+        [const { AtomicI32::new(0) }; 8] => [AtomicI32; 8]:
+            muster_own_status_ignore muster_own_f08_status_ignore muster_status_ignore_
+            muster_own_statuses_ignore muster_own_f08_statuses_ignore muster_statuses_ignore_;
+        AtomicU8::new(0) => AtomicU8:
+            muster_own_argv_null muster_argv_null_
+            muster_own_argvs_null muster_argvs_null_;
     }
 }
 
@@ -49,7 +55,16 @@ pub(super) enum Meaning {
     NoConversion,
 }
 
-const SYMBOLS: [(&CStr, Meaning); 8] = [
+const SYMBOLS: [(&CStr, Meaning); 17] = [
+    (c"muster_own_bottom", Meaning::Bottom),
+    (c"muster_own_in_place", Meaning::InPlace),
+    (c"muster_own_buffer_automatic", Meaning::Automatic),
+    (c"muster_own_status_ignore", Meaning::NoStatus),
+    (c"muster_own_statuses_ignore", Meaning::NoStatus),
+    (c"muster_own_f08_status_ignore", Meaning::NoStatus),
+    (c"muster_own_f08_statuses_ignore", Meaning::NoStatus),
+    (c"muster_own_unweighted", Meaning::Unweighted),
+    (c"muster_own_weights_empty", Meaning::NoWeights),
     (c"muster_bottom_", Meaning::Bottom),
     (c"muster_in_place_", Meaning::InPlace),
     (c"muster_buffer_automatic_", Meaning::Automatic),
@@ -64,7 +79,9 @@ const SYMBOLS: [(&CStr, Meaning); 8] = [
 type Places = Vec<(usize, Meaning)>;
 
 /// Whether blocks differ between libraries. This one knows when it is loaded, before others that
-/// need it: then all look through it, too, or it is for its caller only.
+/// need it: then all look through it, too, or it is for its caller only. Whether one that all look
+/// through has blocks beside those that all find is known at the first call; what comes later is
+/// not looked at, which would take its time with every buffer of every call.
 static ARE_PRIVATE: AtomicBool = AtomicBool::new(false);
 
 /// Finds that out, when the loader has the library in place. By default the loader would look
@@ -82,10 +99,21 @@ static LOADED: extern "C" fn() = loaded;
 /// What a place stands for, if it does.
 pub(super) fn meaning(place: *mut c_void) -> Option<Meaning> {
     static SHARED: OnceLock<Places> = OnceLock::new();
+    let shared = SHARED.get_or_init(shared);
     if ARE_PRIVATE.load(Ordering::Relaxed) {
         return meaning_for_some(place.addr());
     }
-    of(SHARED.get_or_init(|| found(libc::RTLD_DEFAULT)), place.addr())
+    of(shared, place.addr())
+}
+
+/// What all find, and whether there is more.
+fn shared() -> Places {
+    let (shared, own) = (found(libc::RTLD_DEFAULT), found(super::own()));
+    let is_known = |place: usize| of(&shared, place).or_else(|| of(&own, place)).is_some();
+    if found_in_all().iter().any(|(place, _)| !is_known(*place)) {
+        ARE_PRIVATE.store(true, Ordering::Relaxed);
+    }
+    shared
 }
 
 fn of(places: &Places, place: usize) -> Option<Meaning> {
