@@ -7,6 +7,7 @@
 //!
 //! Callbacks may call MPI, so none runs while a table is locked.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
@@ -81,9 +82,15 @@ impl Value {
     }
 }
 
+/// What a key of Fortran's has as its callbacks' state.
+pub type State = Arc<dyn Any + Send + Sync>;
+
 thread_local! {
     /// What numbers the call of this thread has that Fortran makes by the name of C's function.
     static NUMBERS: Cell<Option<Numbers>> = const { Cell::new(None) };
+
+    /// The state of the key that this thread's call is to make.
+    static STATE: Cell<Option<State>> = const { Cell::new(None) };
 }
 
 /// Calls a function of C's that makes a key or sets a value, for Fortran.
@@ -92,6 +99,16 @@ pub fn for_fortran<T>(numbers: Numbers, call: impl FnOnce() -> T) -> T {
     let done = call();
     // A tool may have kept the call to itself.
     NUMBERS.set(None);
+    done
+}
+
+/// Calls a function of C's that makes a key, for Fortran: a state that the function gets the address
+/// of lives as long as the key.
+pub fn key_for_fortran<T>(numbers: Numbers, state: State, call: impl FnOnce() -> T) -> T {
+    STATE.set(Some(state));
+    let done = for_fortran(numbers, call);
+    // A tool that has kept the call to itself may have kept the address, too.
+    std::mem::forget(STATE.take());
     done
 }
 
@@ -113,6 +130,8 @@ struct Key {
     delete: usize,
     /// What the callbacks are called with.
     extra: usize,
+    /// Where that leads, of a key of Fortran's.
+    _state: Option<State>,
     /// Values under it. A key that was freed lives until the last one is gone, and may be used.
     values: AtomicUsize,
     is_freed: AtomicBool,
@@ -186,7 +205,8 @@ fn returned(code: c_int) -> Result<()> {
 fn create(sort: Sort, copy: usize, delete: usize, extra: Address) -> c_int {
     let (values, is_freed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (is_fortran, extra) = (NUMBERS.take().is_some(), extra.0 as usize);
-    let key = Key { sort, is_fortran, copy, delete, extra, values, is_freed };
+    let _state = STATE.take();
+    let key = Key { sort, is_fortran, copy, delete, extra, _state, values, is_freed };
     KEYS.insert(key) as c_int
 }
 
@@ -472,5 +492,22 @@ export! {
     fn MPI_Win_delete_attr(win: MPI_Win, keyval: c_int) on win {
         usable(Sort::Win, keyval)?;
         delete(win.into(), keyval)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_key_of_fortrans_goes_with_the_key() {
+        let state: State = Arc::new(7);
+        let kept = Arc::downgrade(&state);
+        let create = || create(Sort::Comm, 0, 0, Address(std::ptr::null_mut()));
+        let key = key_for_fortran(Numbers::Wide, state, create);
+        assert!(kept.upgrade().is_some());
+        usable(Sort::Comm, key).expect("it was made").is_freed.store(true, Ordering::Relaxed);
+        forget(key);
+        assert!(kept.upgrade().is_none());
     }
 }

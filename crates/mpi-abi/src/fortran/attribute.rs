@@ -6,6 +6,7 @@
 //! program's that Fortran has set; those that C has set are addresses, also for Fortran.
 
 use std::ffi::{c_int, c_void};
+use std::sync::Arc;
 
 use muster_mpi::error::SUCCESS;
 
@@ -59,7 +60,7 @@ unsafe extern "C" fn copy(
     place: *mut c_void,
     flag: *mut c_int,
 ) -> c_int {
-    // SAFETY: the state of such a key is ours, and lives as long as the program; the callback gets
+    // SAFETY: the state of such a key is ours, and lives as long as the key; the callback gets
     // places of ours, and what it is has been the caller's promise.
     unsafe {
         let callbacks = &*state.cast::<Callbacks>();
@@ -92,12 +93,16 @@ unsafe extern "C" fn delete(
     }
 }
 
-/// The state of a key. It is never freed: a key lives until its last value is gone, and programs
-/// have few.
+/// The state of a key.
 ///
 /// # Safety
 /// The places are callbacks as the standard has them.
-unsafe fn state(copy: *mut c_void, delete: *mut c_void, extra: isize, is_old: bool) -> *mut c_void {
+unsafe fn state(
+    copy: *mut c_void,
+    delete: *mut c_void,
+    extra: isize,
+    is_old: bool,
+) -> Arc<Callbacks> {
     // SAFETY: as the caller promises.
     let callbacks = unsafe {
         Callbacks {
@@ -107,7 +112,7 @@ unsafe fn state(copy: *mut c_void, delete: *mut c_void, extra: isize, is_old: bo
             is_old,
         }
     };
-    Box::into_raw(Box::new(callbacks)).cast()
+    Arc::new(callbacks)
 }
 
 /// What Fortran has of what C finds: of what is told by its place, what is there.
@@ -148,8 +153,10 @@ macro_rules! of_objects {
                 let state = state(copies, deletes, load::<$value>(extra) as isize, is_old);
                 let copy = std::mem::transmute::<*const (), $Copy>(copy as *const ());
                 let delete = std::mem::transmute::<*const (), $Remove>(delete as *const ());
-                let create = || create(Some(copy), Some(delete), key.cast(), state);
-                give_code(ierror, attribute::for_fortran(numbers::<$value>(), create));
+                let place = Arc::as_ptr(&state).cast_mut().cast();
+                let create = || create(Some(copy), Some(delete), key.cast(), place);
+                let code = attribute::key_for_fortran(numbers::<$value>(), state, create);
+                give_code(ierror, code);
             }
 
             /// Frees a key.
