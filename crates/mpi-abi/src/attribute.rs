@@ -85,6 +85,20 @@ impl Value {
 /// What a key of Fortran's has as its callbacks' state.
 pub type State = Arc<dyn Any + Send + Sync>;
 
+/// A value that hangs on an object.
+#[derive(Clone, Debug)]
+pub struct Hung {
+    key: c_int,
+    value: Value,
+    /// Which it is of all that ever hung anywhere.
+    number: usize,
+    /// Whether the callback runs that is told that it goes.
+    is_going: bool,
+}
+
+/// How many values ever hung anywhere.
+static HUNG: AtomicUsize = AtomicUsize::new(0);
+
 thread_local! {
     /// What numbers the call of this thread has that Fortran makes by the name of C's function.
     static NUMBERS: Cell<Option<Numbers>> = const { Cell::new(None) };
@@ -102,8 +116,8 @@ pub fn for_fortran<T>(numbers: Numbers, call: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Calls a function of C's that makes a key, for Fortran: a state that the function gets the address
-/// of lives as long as the key.
+/// Calls a function of C's that makes a key, for Fortran: the state whose address the function gets
+/// lives as long as the key.
 pub fn key_for_fortran<T>(numbers: Numbers, state: State, call: impl FnOnce() -> T) -> T {
     STATE.set(Some(state));
     let done = for_fortran(numbers, call);
@@ -241,7 +255,8 @@ fn forget(key: c_int) {
 
 /// Hangs a value on an object.
 fn hang(id: Id, key: c_int, value: Value) -> Result<()> {
-    object::with(id, |it| it.attributes.push((key, value)))?;
+    let number = HUNG.fetch_add(1, Ordering::Relaxed);
+    object::with(id, |it| it.attributes.push(Hung { key, value, number, is_going: false }))?;
     KEYS.get(key as usize)?.values.fetch_add(1, Ordering::Relaxed);
     Ok(())
 }
@@ -267,25 +282,42 @@ fn get(id: Id, key: c_int) -> Result<Option<Value>> {
 
 /// The same, of any key.
 fn found(id: Id, key: c_int) -> Result<Option<Value>> {
-    object::with(id, |it| {
-        it.attributes.iter().find(|(it, _)| *it == key).map(|(_, value)| value.clone())
-    })
+    object::with(id, |it| it.attributes.iter().rfind(|it| it.key == key).map(|it| it.value.clone()))
 }
 
 /// Deletes a value, if there is one.
 fn delete(id: Id, key: c_int) -> Result<()> {
-    let Some(value) = found(id, key)? else { return Ok(()) };
+    delete_last(id, |it| it.key == key).map(drop)
+}
+
+/// Deletes the youngest of some of an object's values; whether there was one. While the callback
+/// runs the value still hangs there, for the callback may refuse; but nobody, neither the callback
+/// nor another thread, has it called for the same value again.
+fn delete_last(id: Id, is_it: impl Fn(&Hung) -> bool) -> Result<bool> {
+    let last = object::with(id, |it| {
+        let last = it.attributes.iter_mut().rfind(|it| !it.is_going && is_it(it))?;
+        last.is_going = true;
+        Some(last.clone())
+    })?;
+    let Some(Hung { key, value, number, .. }) = last else { return Ok(false) };
     let known = KEYS.get(key as usize)?;
-    known.deleted(key, &value, id)?;
-    object::with(id, |it| it.attributes.retain(|(it, _)| *it != key))?;
+    let deleted = known.deleted(key, &value, id);
+    object::with(id, |it| match deleted {
+        Ok(()) => it.attributes.retain(|it| it.number != number),
+        Err(_) => {
+            let refused = it.attributes.iter_mut().filter(|it| it.number == number);
+            refused.for_each(|it| it.is_going = false);
+        }
+    })?;
+    deleted?;
     known.values.fetch_sub(1, Ordering::Relaxed);
     forget(key);
-    Ok(())
+    Ok(true)
 }
 
 /// Copies the values of an object to its duplicate, as the callbacks say.
 pub fn copy(from: Id, to: Id) -> Result<()> {
-    for (key, value) in object::with(from, |it| it.attributes.clone())? {
+    for Hung { key, value, .. } in object::with(from, |it| it.attributes.clone())? {
         if let Some(copy) = KEYS.get(key as usize)?.copied(key, &value, from)? {
             hang(to, key, copy)?;
         }
@@ -293,10 +325,12 @@ pub fn copy(from: Id, to: Id) -> Result<()> {
     Ok(())
 }
 
-/// Deletes all values of an object, the youngest first.
+/// Deletes all values of an object, the youngest first, and then what callbacks have hung there
+/// meanwhile. What they hang there once more goes untold: some do whenever they are called.
 pub fn delete_all(id: Id) -> Result<()> {
-    while let Some((key, _)) = object::with(id, |it| it.attributes.last().cloned())? {
-        delete(id, key)?;
+    for _ in 0..2 {
+        let so_far = HUNG.load(Ordering::Relaxed);
+        while delete_last(id, |it| it.number < so_far)? {}
     }
     Ok(())
 }
@@ -497,13 +531,42 @@ export! {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use super::*;
+
+    #[test]
+    fn a_callback_that_sets_or_deletes_what_goes_is_called_once_for_each_value() {
+        static GONE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+        extern "C" fn gone(number: usize, key: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+            let id = Id { sort: Sort::Type, number };
+            GONE.lock().expect("nobody panics").push(value.addr());
+            delete(id, key).expect("it goes already");
+            if value.addr() == 1 {
+                set(id, key, address(2)).expect("the key is there");
+            }
+            SUCCESS
+        }
+        let id = Id { sort: Sort::Type, number: 0x7fff_0001 };
+        object::add(id, MPI_ERRHANDLER_NULL);
+        let key = create(Sort::Type, 0, gone as *const () as usize, address(0));
+        set(id, key, address(1)).expect("there is none yet");
+        delete(id, key).expect("the callback agrees");
+        assert_eq!(get(id, key).expect("a key").map(|it| it.address()), Some(2));
+        object::remove(id).expect("the callback agrees");
+        assert_eq!(*GONE.lock().expect("nobody panics"), [1, 2]);
+        assert_eq!(usable(Sort::Type, key).expect("a key").values.load(Ordering::Relaxed), 0);
+    }
+
+    fn address(number: usize) -> Address {
+        Address(std::ptr::without_provenance_mut(number))
+    }
 
     #[test]
     fn the_state_of_a_key_of_fortrans_goes_with_the_key() {
         let state: State = Arc::new(7);
         let kept = Arc::downgrade(&state);
-        let create = || create(Sort::Comm, 0, 0, Address(std::ptr::null_mut()));
+        let create = || create(Sort::Comm, 0, 0, address(0));
         let key = key_for_fortran(Numbers::Wide, state, create);
         assert!(kept.upgrade().is_some());
         usable(Sort::Comm, key).expect("it was made").is_freed.store(true, Ordering::Relaxed);

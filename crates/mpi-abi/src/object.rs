@@ -14,7 +14,7 @@ use muster_mpi::error::{Class, Error, Result};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::attribute::{self, Value};
+use crate::attribute::{self, Hung};
 use crate::errhandler;
 use crate::export::export;
 use crate::info::{self, Info};
@@ -77,8 +77,8 @@ pub struct Object {
     pub name: Vec<u8>,
     /// Its error handler.
     pub handler: MPI_Errhandler,
-    /// Keys and values, in the order in which they were set.
-    pub attributes: Vec<(c_int, Value)>,
+    /// Values under keys, in the order in which they were set.
+    pub attributes: Vec<Hung>,
     /// Its hints.
     pub info: Info,
 }
