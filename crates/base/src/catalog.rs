@@ -225,7 +225,8 @@ catalog! {
         "muster up -N 4, then the same command again."
     E143 "The job's output is not complete."
         "The job has ended, but the manager did not give the end of its output: it hangs, or its \
-         disk fails."
+         disk fails. Or muster run was told to end as well, and who reads its output took nothing \
+         of it for 5 s."
         "What it has: muster logs JOB. If that waits as well: muster down"
     E150 "Plain 9P over TCP is for this machine only."
         "It has neither encryption nor passwords, so an export binds loopback addresses alone. \

@@ -12,7 +12,7 @@ use super::program::{Binary, Program};
 use super::pump;
 use super::show::{Kept, Show, Style, Unwritable};
 use super::signals::{Action, Plan};
-use super::{Cluster, Input, Wish, input, library, notes, print, say, submit, summary, sys};
+use super::{Cluster, Input, Wish, input, library, notes, print, say, show, submit, summary, sys};
 use crate::cmd::progress::Progress;
 use crate::members;
 use muster_machine::manager::spec::{Spec, Status};
@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,10 @@ const REMARK: Duration = Duration::from_secs(1);
 
 /// How long a manager may take to be told that a job is not wanted any more.
 const CANCEL: Duration = Duration::from_secs(1);
+
+/// How long who reads what ranks have said may take none of it, once their job has ended and this
+/// command was told to end, too.
+const UNTAKEN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 5 });
 
 /// Version of the JSON object.
 const SCHEMA: &str = "muster.run/1";
@@ -120,6 +125,9 @@ pub(super) fn run_told(
         pending: Vec::new(),
         broken_pipe: false,
         failure: None,
+        asked: None,
+        shown: Arc::default(),
+        left_at: None,
         begun,
         wish,
     };
@@ -206,6 +214,12 @@ struct Session<'a> {
     broken_pipe: bool,
     /// What ends this, once what is there was shown.
     failure: Option<Failure>,
+    /// The signal that was to end the job, the first.
+    asked: Option<i32>,
+    /// How often something was shown.
+    shown: Arc<AtomicU64>,
+    /// When the rest of the output is given up, if no more was shown by then.
+    left_at: Option<(Instant, u64)>,
     begun: Instant,
 }
 
@@ -214,7 +228,8 @@ impl Session<'_> {
         loop {
             let due = [self.plan.due(), self.progress.next(), self.gone_at, self.remark_at];
             let now = Instant::now();
-            let due = due.into_iter().chain([self.notes_at]).flatten().min();
+            let left_at = self.await_reader(now);
+            let due = due.into_iter().chain([self.notes_at, left_at]).flatten().min();
             let wait = due.map_or(Duration::from_secs(3600), |due| due.duration_since(now));
             let code = match events.recv_timeout(wait) {
                 Ok(event) => self.handle(event)?,
@@ -243,7 +258,46 @@ impl Session<'_> {
         if self.notes_at.take_if(|at| *at <= now).is_some() {
             self.follow_notes();
         }
+        if let (Some((at, shown)), Some(signal)) = (self.left_at, self.asked)
+            && at <= now
+            && shown == self.shown.load(Ordering::Relaxed)
+        {
+            return Some(self.untaken(signal));
+        }
         self.plan.tick(now).and_then(|action| self.act(action, libc::SIGINT))
+    }
+
+    /// When the rest of a job's output is given up. As long as somebody takes it that moment goes
+    /// on, and who was not told to end waits for ever.
+    fn await_reader(&mut self, now: Instant) -> Option<Instant> {
+        let is_over = self.status.is_some() || self.failure.is_some();
+        if self.asked.is_none() || !is_over || self.kept.is_some() {
+            return None;
+        }
+        let shown = self.shown.load(Ordering::Relaxed);
+        if self.left_at.is_none_or(|(_, before)| before != shown) {
+            self.left_at = Some((now + UNTAKEN, shown));
+        }
+        self.left_at.map(|(at, _)| at)
+    }
+
+    /// Ends this command though some output is left: nobody takes it.
+    fn untaken(&mut self, signal: i32) -> u8 {
+        let (job, code) = (self.id(), self.leave(signal));
+        let failure = self.failure.take().unwrap_or_else(|| {
+            let number = job.unwrap_or_default();
+            let text = format!("job {number} has ended, but nobody takes the rest of its output");
+            Failure { job, ..Failure::new("E143", code, text) }
+        });
+        let failure = Failure { exit: code, ..failure };
+        // The same reader may be the one of these.
+        if show::takes(std::io::stderr()) {
+            say(&format!("muster: {failure}"));
+        }
+        if self.wish.json && show::takes(std::io::stdout()) {
+            print_failure(&failure);
+        }
+        code
     }
 
     fn follow_notes(&mut self) {
@@ -309,9 +363,10 @@ impl Session<'_> {
         }
         let Wish { style, label, .. } = self.wish;
         let (goals, ranks) = (self.wish.goals.clone(), nodes.len());
+        let shown = self.shown.clone();
         let show = move || {
             let [out, err] = &goals;
-            Show::new(style, label, [out, err], id, &nodes)
+            Show::new(style, label, [out, err], id, &nodes).map(|show| show.counted(shown))
         };
         let pump = pump::start(show, ranks, self.told.clone());
         self.job = Some(Job { id, owner: Some(owner), ctl: None, pump, number: 0 });
@@ -374,8 +429,14 @@ impl Session<'_> {
                 code
             });
         }
-        let action = self.plan.signal(name, Instant::now());
-        self.act(action, signal)
+        if matches!(name, "INT" | "TERM" | "HUP") {
+            self.asked.get_or_insert(signal);
+        }
+        match self.plan.signal(name, Instant::now()) {
+            // No rank is left for it, only output.
+            Action::Kill if self.status.is_some() => Some(self.untaken(signal)),
+            action => self.act(action, signal),
+        }
     }
 
     fn act(&mut self, action: Action, signal: i32) -> Option<u8> {

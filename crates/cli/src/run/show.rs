@@ -9,6 +9,8 @@ use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// What output looks like.
@@ -38,6 +40,11 @@ pub enum Goal {
 /// Bytes of unfinished lines or kept output, of all streams together.
 const MEMORY: usize = 64 * 1024 * 1024;
 
+/// Bytes that are written at once to what is no file on a disk: how often one may wait until they
+/// are taken shows whether somebody reads. Other bytes may come between those of a longer one there
+/// in any case.
+const PIECE: usize = 4096;
+
 /// Output of one stream, kept for JSON.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Kept {
@@ -54,6 +61,8 @@ struct Place {
     file: Option<File>,
     /// A person looks at it: unfinished lines are shown after a moment.
     terminal: bool,
+    /// Who reads it may let us wait.
+    waits: bool,
     /// How many streams go there.
     streams: usize,
     joint: Joint,
@@ -90,6 +99,8 @@ pub struct Show {
     waiting: VecDeque<(Instant, usize)>,
     /// Longest line to hold, most bytes of a stream to keep.
     share: usize,
+    /// How often a piece was written.
+    shown: Arc<AtomicU64>,
 }
 
 /// Our own two places come first.
@@ -145,7 +156,13 @@ impl Show {
         }
         let share = (MEMORY / taps.len().max(1)).clamp(4 * 1024, LINE_MAX);
         let folds = [Fold::new(nodes.len()), Fold::new(nodes.len())];
-        Ok(Show { style, places, taps, folds, waiting: VecDeque::new(), share })
+        let (waiting, shown) = (VecDeque::new(), Arc::default());
+        Ok(Show { style, places, taps, folds, waiting, share, shown })
+    }
+
+    /// The same, which counts here how often somebody took a piece of what is shown.
+    pub fn counted(self, shown: Arc<AtomicU64>) -> Show {
+        Show { shown, ..self }
     }
 
     /// Takes what a stream says.
@@ -268,8 +285,17 @@ impl Show {
             if place.buffer.is_empty() {
                 continue;
             }
+            let size = if place.waits { PIECE } else { place.buffer.len() };
+            let mut pieces = place.buffer.chunks(size);
+            let mut write = |file| {
+                pieces.try_for_each(|piece| {
+                    write_all(file, piece)?;
+                    self.shown.fetch_add(1, Ordering::Relaxed);
+                    Ok(())
+                })
+            };
             if let Some(file) = &place.file
-                && let Err(error) = write_all(file, &place.buffer)
+                && let Err(error) = write(file)
             {
                 place.file = None;
                 let name = place.name.clone();
@@ -286,7 +312,9 @@ impl Show {
 impl Place {
     fn new(name: &str, file: Option<File>, terminal: bool) -> Place {
         let (joint, buffer) = (Joint::default(), Vec::new());
-        Place { name: name.to_owned(), file, terminal, streams: 0, joint, buffer }
+        let is_on_disk = |file: &File| file.metadata().is_ok_and(|it| it.is_file());
+        let waits = file.as_ref().is_some_and(|file| !is_on_disk(file));
+        Place { name: name.to_owned(), file, terminal, waits, streams: 0, joint, buffer }
     }
 
     fn ours(
@@ -318,6 +346,13 @@ impl Place {
 fn opened(name: &str, appends: bool) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(!appends).custom_flags(libc::O_APPEND).open(name)
+}
+
+/// Whether a line can be written at once, or to nobody.
+pub fn takes(file: impl AsFd) -> bool {
+    let mut ready = [PollFd::new(&file, PollFlags::OUT)];
+    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut ready, Some(&now)) != Ok(0)
 }
 
 /// Writes all, also to a terminal or pipe that somebody made non-blocking.

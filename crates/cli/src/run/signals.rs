@@ -6,7 +6,8 @@
 //! after another grace it is killed. The same signal a second time, not at once, kills it; one
 //! more leaves without waiting for the manager's word, which ends the job too, because its owner's
 //! connection closes. A second HUP means nothing: the kernel sends one when a terminal goes, and
-//! the shell another.
+//! the shell another. One signal is enough also where nobody takes the output of a job that has
+//! ended: `session.rs` leaves then.
 
 use std::time::{Duration, Instant};
 

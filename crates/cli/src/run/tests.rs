@@ -517,6 +517,57 @@ fn who_reads_slowly_gets_all_output_of_a_job_that_has_ended() {
 }
 
 #[test]
+fn one_signal_is_enough_where_nobody_takes_the_output_of_a_job_that_has_ended() {
+    for is_open in [false, true] {
+        let dir = Scratch::new(if is_open { "untaken" } else { "unopened" });
+        let (out, fifo) = (dir.0.join("out"), dir.0.join("err"));
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let mut wish = wish([dir.goal("out"), dir.goal("err")]);
+        wish.grace = WAIT * 10;
+        let code = run(Fake::new(1, None), wish, move |fake, events| {
+            assert_eq!(fake.told(), "start");
+            // Before that it does not run, and who leaves then need not wait for any reader.
+            while !out.exists() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // It reads nothing, but is there until all is over.
+            is_open.then(|| std::mem::forget(std::fs::File::open(&fifo).unwrap()));
+            fake.say(0, 1, &[b'x'; 128 * 1024]);
+            events.tell(Event::Signal(libc::SIGTERM));
+            assert_eq!(fake.told(), "signal TERM");
+            fake.end(143, &[libc::SIGTERM]);
+        });
+        assert_eq!(code, Ok(143), "{is_open}");
+    }
+}
+
+#[test]
+fn after_a_signal_a_slow_reader_gets_all_output_as_well() {
+    let dir = Scratch::new("slowly");
+    let fifo = dir.0.join("out");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let size = 192 * 1024;
+    let wish = wish([dir.goal("out"), Goal::Nowhere]);
+    let code = run(Fake::new(1, None), wish, move |fake, events| {
+        let mut reader = std::fs::File::open(fifo).unwrap();
+        assert_eq!(fake.told(), "start");
+        fake.say(0, 0, &vec![b'x'; size]);
+        events.tell(Event::Signal(libc::SIGTERM));
+        assert_eq!(fake.told(), "signal TERM");
+        fake.end(143, &[libc::SIGTERM]);
+        let (mut page, mut count) = ([0; 8192], 0);
+        // Together it takes longer than nothing may be taken.
+        for _ in 0..12 {
+            reader.read_exact(&mut page).unwrap();
+            count += page.len();
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        assert_eq!(count + reader.read_to_end(&mut Vec::new()).unwrap(), size);
+    });
+    assert_eq!(code, Ok(143));
+}
+
+#[test]
 fn an_impossible_job_is_refused_in_the_managers_words() {
     let words = "8 nodes asked, 4 exist (n[0-3], all up). Nothing queued. Use -N 4  [E110]";
     let fake = Fake::new(1, Some(words));
