@@ -267,6 +267,20 @@ fn a_job_cannot_take_its_own_cluster_down() {
     cluster.down();
 }
 
+/// It waited for ever, without a word.
+#[test]
+fn a_job_cannot_wait_for_itself_nor_for_what_it_was_started_in() {
+    let cluster = Cluster::up("t0120self", 1);
+    let inside = |line: &str| cluster.muster(&["run", "sh", "-c", line, cluster::MUSTER]).run();
+    let said = inside("$0 wait $MUSTER_JOB").code(1);
+    assert!(said.err.contains("this is a part of job 1, which"), "{}", said.err);
+    let said = inside("outer=$MUSTER_JOB $0 run sh -c '$0 wait $outer' $0").code(1);
+    assert!(said.err.contains("this is a part of job 2, which"), "{}", said.err);
+    // Others are waited for.
+    inside("$0 wait 1; test $? = 1").ok();
+    cluster.down();
+}
+
 /// They waited for 10 s for another manager, and said that it does not answer.
 #[test]
 fn who_waits_for_a_job_hears_that_its_cluster_was_taken_down() {

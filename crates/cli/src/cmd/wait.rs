@@ -4,8 +4,8 @@ use super::{job_path, job_refused, jobs};
 use crate::cluster::Context;
 use crate::members::JobName;
 use crate::run::{ended, say};
-use anyhow::Result;
-use muster_machine::manager::spec::Status;
+use anyhow::{Result, bail};
+use muster_machine::manager::spec::{Spec, Status};
 use muster_ninep::client::Client;
 use muster_ninep::error::Errno;
 use std::process::ExitCode;
@@ -18,7 +18,8 @@ const EXAMPLES: &str = "Examples:\n  muster wait 3 4 && muster logs 4\n  \
 /// Says what muster run would have said of those that failed, behind the job's number if there are
 /// several. The exit status is that of the first of them, in the order of the command line: 0 when
 /// all went well, 1 of a job that is not known. Of those before the last 256 it tells the exit
-/// status alone. Nothing becomes of a job if nobody waits for it any more.
+/// status alone. Nothing becomes of a job if nobody waits for it any more. A job cannot
+/// wait for itself, nor for the one in which it was started.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -31,7 +32,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let mut first = 0;
     for job in &args.jobs {
         let (label, context) = (job.label(), job.context(context));
-        let outcome = context.connect().and_then(|client| outcome(job, &context, client));
+        let outcome = context.connect().and_then(|client| {
+            check_outside(job, &context, &client)?;
+            outcome(job, &context, client)
+        });
         let (exit, lines) = match outcome {
             Ok(Outcome::Ended(status)) => ended(&status, &label),
             Ok(Outcome::Forgotten(job)) => (job.exit.unwrap_or(UNKNOWN), no_more(&label, &job)),
@@ -50,6 +54,21 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
     }
     Ok(first.into())
+}
+
+/// What this is a part of does not end before this has ended.
+fn check_outside(job: &JobName, context: &Context, client: &Client) -> Result<()> {
+    let mut inner = context.own_job();
+    while let Some(number) = inner {
+        if number == job.number {
+            bail!("this is a part of job {number}, which does not end before it  [E129]");
+        }
+        let spec = client.read(&format!("{}/spec", job_path(number))).ok();
+        let spec = spec.and_then(|text| serde_json::from_slice::<Spec>(&text).ok());
+        // The one in which it was started was there before it.
+        inner = spec.and_then(|spec| spec.within).filter(|outer| *outer < number);
+    }
+    Ok(())
 }
 
 /// What counts for a job of which it is not known how it has ended.
