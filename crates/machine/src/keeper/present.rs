@@ -217,7 +217,11 @@ pub(super) fn keeper(directory: &Directory) -> Result<Option<Pid>, Error> {
         if free.map_err(|error| system(&path, error))? {
             return Ok(None);
         }
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let text = match std::fs::read_to_string(&path) {
+            // It has just gone, and its file with it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            text => text.map_err(|error| system(&path, error))?,
+        };
         // A keeper that has just taken its lock writes its number next.
         match text.trim().parse().ok().and_then(Pid::from_raw) {
             Some(pid) => return Ok(Some(pid)),
