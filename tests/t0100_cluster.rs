@@ -3,6 +3,8 @@
 mod cluster;
 
 use cluster::Cluster;
+use std::os::unix::fs::DirBuilderExt;
+use std::time::{Duration, SystemTime};
 
 #[test]
 fn eight_nodes_run_a_job_and_nothing_remains() {
@@ -34,6 +36,21 @@ fn an_embedded_run_leaves_nothing() {
     cluster.leftovers();
     let said = cluster.muster(&["run", "-N", "2", "-n", "2", "cat"]).input("in\n").run().ok();
     assert_eq!(said.out, "in\n");
+    cluster.leftovers();
+}
+
+/// Nobody knows its name, so nobody else would ever remove it.
+#[test]
+fn what_is_left_of_a_killed_run_goes_with_the_next_command_that_begins_or_ends_something() {
+    let cluster = Cluster::up("t0100dead", 1);
+    let left = cluster.runtime().join("run-1");
+    for args in [&["run", "true"][..], &["up"], &["down"]] {
+        std::fs::DirBuilder::new().mode(0o700).create(&left).unwrap();
+        let long_ago = SystemTime::now() - Duration::from_secs(90);
+        std::fs::File::open(&left).unwrap().set_modified(long_ago).unwrap();
+        cluster.muster(args).run();
+        assert!(!left.exists(), "{args:?}");
+    }
     cluster.leftovers();
 }
 

@@ -168,6 +168,14 @@ impl Context {
         job.to_str()?.parse().ok()
     }
 
+    /// Removes what crashes have left of clusters of one `muster run` each: nobody knows their
+    /// names. A job leaves that to who is outside of it, and sees all of them.
+    pub fn clear_dead(&self) {
+        if std::env::var_os("MUSTER_JOB").is_none() {
+            clear_dead(&self.runtime, EMBEDDED);
+        }
+    }
+
     /// One of so many nodes for this process alone or, with none, the cluster that is up.
     ///
     /// # Errors
@@ -181,6 +189,7 @@ impl Context {
                  {NODES_HERE_MAX} at most. Nothing was started. Use -N {NODES_HERE_MAX}  [E110]"
             );
         }
+        self.clear_dead();
         let embedded = match nodes {
             Some(nodes) => {
                 let mut progress = Progress::steps("nodes up", nodes);
@@ -387,7 +396,6 @@ pub fn embed(context: &Context, count: usize, progress: impl FnMut(usize)) -> Re
     let cluster = format!("{EMBEDDED}{}", std::process::id());
     let context = Context { cluster, runtime: context.runtime.clone(), view: None };
     let plan = Plan::new(count, by_file());
-    clear_dead(&context.runtime, EMBEDDED);
     let keeper = Keeper::start(&context.runtime, &context.cluster, plan)?;
     let alive = || {
         let kept = matches!(context.runtime.state(&context.cluster), Ok(Some(State::Kept(_))));

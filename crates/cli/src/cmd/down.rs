@@ -36,6 +36,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         let text = "down ends the whole cluster, and who is named in a view of it sees no more";
         return Err(Usage(text.to_owned()).into());
     }
+    context.clear_dead();
     let jobs = running_jobs(context);
     let downed = down(&context.runtime, &context.cluster)?;
     if args.json {

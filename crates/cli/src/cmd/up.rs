@@ -142,6 +142,7 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
     let scheduler = args.settings.line(args.scheduler.as_deref(), "share")?;
     let order = order(args)?;
     check_names(args)?;
+    context.clear_dead();
     if let Some(State::Kept(pid)) = context.runtime.state(&context.cluster)? {
         return Err(keeper::Error::Up(context.cluster.clone(), pid).into());
     }
