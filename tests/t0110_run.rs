@@ -538,6 +538,26 @@ fn who_follows_ranks_that_say_nothing_ends_when_nobody_reads_what_others_say() {
     cluster.down();
 }
 
+/// They waited for the next byte, which may never come.
+#[test]
+fn who_waits_for_more_output_ends_when_nobody_reads_it_any_more() {
+    let cluster = Cluster::up("t0110gone", 1);
+    let fifo = cluster.work().join("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let line = "echo x; exec sleep 600";
+    let id = cluster.muster(&sh(&["--detach"], line)).run().ok().out.trim().to_owned();
+    let path = format!("/jobs/{id}/stdout");
+    for args in [&["logs", "-f", &id][..], &["logs", "-f", "-l", &id], &["cat", &path]] {
+        let waits = cluster.muster(args).after("exec > fifo").start();
+        let mut first = String::new();
+        BufReader::new(File::open(&fifo).unwrap()).read_line(&mut first).unwrap();
+        assert!(first.ends_with("x\n"), "{first:?}");
+        waits.wait().code(141);
+    }
+    cluster.muster(&["kill", &id]).run().ok();
+    cluster.down();
+}
+
 #[test]
 fn a_detached_job_goes_on_and_is_listed_read_and_killed() {
     let cluster = Cluster::up("t0110detach", 2);

@@ -192,9 +192,9 @@ catalog! {
         "Say so with muster kill, logs and ps: big.7 is job 7 of cluster big. Another cluster: \
          muster --cluster NAME run, or nodes of it: -w NAME.n0"
     E129 "A job cannot do this to its cluster from where it is."
-        "A job is a part of its cluster, which it would end with itself, and cannot wait for its \
-         own end. In a cluster on several hosts (muster up --hosts or --slurm) it does not reach the \
-         manager either."
+        "A job is a part of its cluster, which it would end with itself, and cannot wait for \
+         its own end. In a cluster on several hosts (muster up --hosts or --slurm) it does not \
+         reach the manager either."
         "Give the command where the cluster was brought up, outside of jobs."
     E130 "This is no name for a cluster."
         "The name is part of the paths of sockets, so it is short and plain."

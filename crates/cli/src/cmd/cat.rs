@@ -1,6 +1,6 @@
 //! `muster cat`: files of the cluster tree.
 
-use super::{job_path, job_refused, out, refused};
+use super::{end_with_reader, job_path, job_refused, out, refused};
 use crate::cluster::Context;
 use crate::members::JobName;
 use anyhow::Result;
@@ -26,6 +26,7 @@ pub struct Args {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
+    end_with_reader();
     for path in &args.paths {
         print(&client, path.strip_prefix(':').unwrap_or(path))?;
     }

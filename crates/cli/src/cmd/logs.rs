@@ -1,6 +1,6 @@
 //! `muster logs`: what a job has printed.
 
-use super::{job_path, job_refused, out, refused, wait};
+use super::{end_with_reader, job_path, job_refused, out, refused, wait};
 use crate::cluster::Context;
 use crate::members::JobName;
 use crate::run::lines::{Joint, LINE_MAX, Lines};
@@ -49,6 +49,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         let dropped = client.write(&format!("{}/ctl", job_path(job)), "drop output\n");
         dropped.map_err(|error| job_refused(&client, &args.job, error))?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if args.follow {
+        end_with_reader();
     }
     let file = if args.stderr { "stderr" } else { "stdout" };
     let directory = job_path(job);

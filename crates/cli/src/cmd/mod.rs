@@ -212,6 +212,28 @@ fn out(bytes: &[u8]) -> io::Result<()> {
     crate::run::show::write_all(&stdout, bytes)
 }
 
+/// From now on ends this process as SIGPIPE does when nobody reads its standard output any more: who
+/// waits for more to print would else know only when that comes.
+fn end_with_reader() {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let watch = || {
+        let stdout = io::stdout();
+        loop {
+            let mut gone = [PollFd::new(&stdout, PollFlags::empty())];
+            let told = poll(&mut gone, None);
+            match gone[0].revents() {
+                flags if flags.intersects(PollFlags::ERR | PollFlags::HUP) => {
+                    std::process::exit(crate::PIPE.into())
+                }
+                flags if flags.is_empty() && told.is_err() => {}
+                _ => return,
+            }
+        }
+    };
+    // Without a thread it ends with the next byte.
+    let _ = std::thread::Builder::new().spawn(watch);
+}
+
 /// Prints a value for programs.
 fn print_json(value: &serde_json::Value) -> Result<()> {
     out(format!("{value}\n").as_bytes())?;
