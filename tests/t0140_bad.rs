@@ -380,6 +380,27 @@ fn a_manager_that_is_gone_or_frozen_is_told_of() {
     cluster.down();
 }
 
+/// It named each file that it left out, some hundred, and copied nothing.
+#[test]
+fn of_jobs_that_have_ended_cp_copies_what_they_said_and_counts_what_others_still_say() {
+    let cluster = Cluster::up("t0140cp", 1);
+    cluster.muster(&["run", "echo", "said"]).run().ok();
+    cluster.muster(&["cp", "-r", ":/jobs", "ended"]).run().ok();
+    let text = |path: &str| std::fs::read_to_string(cluster.work().join(path)).unwrap();
+    assert_eq!((text("ended/1/stdout").as_str(), text("ended/1/stderr").as_str()), ("said\n", ""));
+    assert_eq!(text("ended/1/ranks/0/stdout"), "said\n");
+    assert!(text("ended/1/status").contains("\"state\":\"done\""));
+    let lives = cluster.muster(&["run", "sh", "-c", "echo lives; exec sleep 600"]).start();
+    lives.await_out("lives");
+    let said = cluster.muster(&["cp", "-r", ":/jobs", "both"]).run().code(1);
+    assert_eq!(said.err.lines().count(), 1, "{}", said.err);
+    said.says("files that told what happens are not copied");
+    assert_eq!(text("both/1/stdout"), "said\n");
+    cluster.muster(&["kill", "2"]).run().ok();
+    drop(lives.wait());
+    cluster.down();
+}
+
 #[test]
 fn a_reader_below_a_node_that_is_killed_is_told_so() {
     let cluster = Cluster::up("t0140reader", 2);

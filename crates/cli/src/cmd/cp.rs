@@ -6,6 +6,7 @@ use crate::cluster::Context;
 use crate::run::say;
 use crate::unnumbered;
 use anyhow::{Result, anyhow, bail};
+use muster_machine::manager::spec::{Phase, Status};
 use muster_ninep::client::Client;
 use muster_ninep::error::{Errno, Error};
 use muster_ninep::record::{Attr, mode};
@@ -29,8 +30,9 @@ const PIECE: usize = 1 << 20;
 /// A path of the cluster tree starts with a colon; all others are of this machine. (A file here
 /// whose name starts with a colon is written ./:name.) Sources of the same name, as ranks leave
 /// them on each node, are copied one by one, each into a directory of its own. What cannot be
-/// copied is said, the rest is copied, and the exit status is 1. Files that tell what happens, as a
-/// rank's output, are copied only if they are named.
+/// copied is said, the rest is copied, and the exit status is 1. So it is if files were left out
+/// that tell what happens, as a running job's output: these are copied only if they are named. Of
+/// jobs that have ended output and status are copied.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster cp prog data.txt :/nodes/n1/3/fs/\n  \
                         muster cp :/nodes/n1/3/fs/core.17 .\n  \
@@ -124,7 +126,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     check_colons(to, from)?;
     let (client, progress) = (context.connect()?, Progress::bytes(0));
     let (mounts, top) = (umount::devices()?, String::new());
-    let mut copier = Copier { client, progress, total: 0, mounts, top, has_failed: false };
+    let (has_failed, jobs, left_out) = (false, HashMap::new(), 0);
+    let mut copier = Copier { client, progress, total: 0, mounts, top, has_failed, jobs, left_out };
     let target = copier.find(to)?;
     let into = target.is_some_and(|found| found.directory);
     let slash = args.paths.last().is_some_and(|path| path.ends_with('/'));
@@ -148,7 +151,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             copier.bear_named(error)?;
         }
     }
-    Ok(if copier.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(copier.outcome())
 }
 
 struct Copier {
@@ -162,6 +165,21 @@ struct Copier {
     top: String,
     /// Something could not be copied.
     has_failed: bool,
+    /// Directories of jobs, and whether the job has ended.
+    jobs: HashMap<String, bool>,
+    /// How many files were left out that tell what happens.
+    left_out: usize,
+}
+
+/// What a file that is made up as it is read is worth to who has not named it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    /// It does not change any more.
+    Final,
+    /// It tells nothing, or nothing that others do not tell.
+    Nothing,
+    /// It may wait for what happens, or change.
+    Living,
 }
 
 /// Why nothing that follows can be copied either: of what the user has named, or at all.
@@ -180,6 +198,20 @@ impl std::fmt::Display for Last {
 impl std::error::Error for Last {}
 
 impl Copier {
+    /// The exit status; what has not been said yet is.
+    fn outcome(&self) -> ExitCode {
+        let (count, are) = match self.left_out {
+            1 => ("1 file".to_owned(), "is"),
+            count => (format!("{count} files"), "are"),
+        };
+        if self.left_out > 0 {
+            say(&format!(
+                "muster: {count} that told what happens {are} not copied; name what you want of it"
+            ));
+        }
+        if self.has_failed || self.left_out > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+
     /// Copies what the user has named.
     fn copy_named(&mut self, source: &Place, target: &Place, recursive: bool) -> Result<()> {
         let no_file = || anyhow!("{source} leads to no file of the cluster  [E160]");
@@ -289,7 +321,14 @@ impl Copier {
         let what = match (end, found) {
             _ if self.is_mounted(&source) => "where a cluster is mounted",
             (_, Some(inner)) if is_endless(inner.mode) => "a pipe, socket or device",
-            (_, Some(inner)) if inner.is_made() => "made up as it is read",
+            (_, Some(inner)) if inner.is_made() => {
+                match self.telling(&source) {
+                    Telling::Final => self.copy_file(&source, &target, inner)?,
+                    Telling::Nothing => {}
+                    Telling::Living => self.left_out += 1,
+                }
+                return Ok(());
+            }
             (Some(end), Some(inner)) if !(link && inner.directory) => {
                 return self.copy(&end, &target, inner);
             }
@@ -297,6 +336,27 @@ impl Copier {
         };
         let _ = writeln!(io::stderr(), "muster: {source} is {what}, not copied");
         Ok(())
+    }
+
+    /// What a file tells that is made up as it is read.
+    fn telling(&mut self, place: &Place) -> Telling {
+        const FINAL: [&str; 6] = ["spec", "status", "usage", "notes", "stdout", "stderr"];
+        let Place::Cluster(path) = place else { return Telling::Living };
+        let Some((job, file)) = of_job(path) else {
+            let makes_jobs = names_of(path).ends_with(&["jobs", "clone"]);
+            return if makes_jobs { Telling::Nothing } else { Telling::Living };
+        };
+        let client = &self.client;
+        let has_ended = *self.jobs.entry(job).or_insert_with_key(|job| {
+            let status = client.read(&format!("{job}/status")).ok();
+            let status = status.and_then(|text| serde_json::from_slice::<Status>(&text).ok());
+            status.is_some_and(|status| status.state == Phase::Done)
+        });
+        match has_ended {
+            false => Telling::Living,
+            true if FINAL.contains(&file) => Telling::Final,
+            true => Telling::Nothing,
+        }
     }
 
     /// Where the links at a place lead, which in the cluster no server follows. None if that is
@@ -412,6 +472,18 @@ impl Copier {
             }
         }
     }
+}
+
+/// The directory of the job, and the name, of a file that tells of a job or a rank of it.
+fn of_job(path: &str) -> Option<(String, &str)> {
+    let names = names_of(path);
+    let (above, file) = match names[..] {
+        [.., "ranks", _, file] => (&names[..names.len() - 3], file),
+        [.., file] => (&names[..names.len() - 1], file),
+        [] => return None,
+    };
+    let [.., "jobs", number] = above else { return None };
+    number.parse::<u32>().is_ok().then(|| (format!("/{}", above.join("/")), file))
 }
 
 /// Whether what has this mode may have no end, or wait for somebody. Who names one wants it.
@@ -552,6 +624,21 @@ mod tests {
             ("/fs/d/l", "e/../f", None),
         ] {
             assert_eq!(led(link, target).as_deref(), end, "{link} {target}");
+        }
+    }
+
+    #[test]
+    fn files_of_jobs_are_known_by_their_place() {
+        for (path, job) in [
+            ("/jobs/3/stdout", Some(("/jobs/3", "stdout"))),
+            ("jobs/3/ranks/0/wait", Some(("/jobs/3", "wait"))),
+            ("/views/a/clusters/big/jobs/3/ctl", Some(("/views/a/clusters/big/jobs/3", "ctl"))),
+            ("/jobs/clone", None),
+            ("/nodes/n0/3/stdout", None),
+            ("/", None),
+        ] {
+            let job = job.map(|(job, file)| (job.to_owned(), file));
+            assert_eq!(of_job(path), job, "{path}");
         }
     }
 
