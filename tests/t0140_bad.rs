@@ -401,6 +401,21 @@ fn of_jobs_that_have_ended_cp_copies_what_they_said_and_counts_what_others_still
     cluster.down();
 }
 
+/// It panicked.
+#[test]
+fn without_a_thread_for_it_a_command_names_the_limit_in_one_sentence() {
+    // Not root's, to whom the limit does not apply.
+    let Some(cluster) = Cluster::of_nobody("t0140threads") else { return };
+    let mut limited = Command::new("setpriv");
+    limited.args(["--reuid=65534", "--regid=65534", "--clear-groups", "prlimit", "--nproc=1"]);
+    limited.args([cluster::MUSTER, "up"]).env("MUSTER_RUNTIME", cluster.runtime());
+    let said = limited.output().unwrap();
+    let err = String::from_utf8_lossy(&said.stderr);
+    assert_eq!((said.status.code(), err.lines().count()), (Some(125), 1), "{err}");
+    assert!(err.contains("look at ulimit -u  [E125"), "{err}");
+    cluster.leftovers();
+}
+
 #[test]
 fn a_reader_below_a_node_that_is_killed_is_told_so() {
     let cluster = Cluster::up("t0140reader", 2);

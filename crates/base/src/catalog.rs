@@ -69,7 +69,8 @@ catalog! {
     E107 "A node could not prepare the process."
         "The working directory does not exist there, or the node has no processes, memory or \
          control groups left."
-        "Name a directory that is on the nodes: --chdir DIR. See: muster nodes"
+        "Name a directory that is on the nodes: --chdir DIR. See: muster nodes. Where the cluster \
+         was brought up, look at ulimit -u and ulimit -n."
     E108 "The C library of a node is older than the program."
         "A program built on a newer system asks for what the node's C library does not have. That \
          library is not sent along: it and the loader, which a program names by its path, have to \

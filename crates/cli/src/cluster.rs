@@ -2,7 +2,7 @@
 
 use crate::cmd::progress::Progress;
 use crate::members::JobName;
-use crate::run::Cluster;
+use crate::run::{self, Cluster};
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
@@ -10,7 +10,7 @@ use muster_base::quote;
 use muster_machine::hosts;
 use muster_machine::keeper::{EMBEDDED, Keeper, Plan, Runtime, State, by_file, clear_dead};
 use muster_machine::relay::recipe::Recipes;
-use muster_ninep::client::{Client, Options};
+use muster_ninep::client::{self, Client, Options};
 use muster_ninep::error::{Errno, Error};
 use serde::Deserialize;
 use serde_json::Value;
@@ -79,6 +79,7 @@ impl Context {
         if let Some(view) = self.view.as_deref().filter(|view| !is_a_name(view)) {
             return Err(missing(view));
         }
+        begin_connections()?;
         self.connect_soon().map_err(|error| match (&self.view, error.downcast_ref::<Error>()) {
             (Some(view), Some(refused)) if refused.errno == Errno::NOENT => missing(view),
             _ => self.silent(&error),
@@ -248,6 +249,11 @@ impl Context {
     }
 }
 
+/// Without the thread of connections nobody answers.
+fn begin_connections() -> Result<()> {
+    client::begin().map_err(|error| anyhow!("{}  [E125]", run::no_thread(&error).text))
+}
+
 /// What the manager's `status` says.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -325,6 +331,7 @@ pub fn wait_until_joined(
     mut alive: impl FnMut() -> Result<()>,
     mut progress: impl FnMut(usize),
 ) -> Result<Client> {
+    begin_connections()?;
     let is_here = nodes.iter().all(|node| host_of(node).is_none());
     let patience = if is_here { JOIN.0 } else { JOIN.1 };
     let deadline = Instant::now() + patience;

@@ -19,6 +19,7 @@ mod wait;
 
 pub use fid::{Fid, Walked};
 pub use file::File;
+pub use hub::begin;
 pub use link::Cancel;
 
 use self::core::Share;
@@ -130,6 +131,7 @@ impl Client {
             "" => stream.peer().name,
             name => name.to_owned(),
         };
+        hub::begin()?;
         let start = Instant::now();
         let (told, answer) = mpsc::sync_channel(1);
         let hello = Box::new(move |answer: Result<Rmessage<'_>>| {

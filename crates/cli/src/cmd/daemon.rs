@@ -140,7 +140,7 @@ fn keep(context: &Context, nodes: u16, arches: &[StandIn], is_beyond: bool) -> E
 /// called are given up.
 fn listen(calls: Arc<Calls>) -> Receiver<String> {
     let (tell, said) = channel();
-    std::thread::spawn(move || {
+    crate::run::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
             let is_last = line == "keep";
             // It fails when the cluster could not be brought up.

@@ -326,7 +326,7 @@ fn fetch(ask: Ask, term: Duration, json: bool) -> Result<ExitCode> {
     let title = format!("{} for {}", ask.name, ask.arch);
     let stop = Arc::new(Stop::default());
     let by = stop.clone();
-    std::thread::spawn(move || by.stop(signals.wait()));
+    crate::run::spawn(move || by.stop(signals.wait()));
     let mut fetching = Fetching::start(ask)?;
     stop.have(fetching.stopper());
     let (all, here) = fetching.so_far();

@@ -212,8 +212,8 @@ fn out(bytes: &[u8]) -> io::Result<()> {
     crate::run::show::write_all(&stdout, bytes)
 }
 
-/// From now on ends this process as SIGPIPE does when nobody reads its standard output any more: who
-/// waits for more to print would else know only when that comes.
+/// From now on ends this process as SIGPIPE does when nobody reads its standard output any more:
+/// who waits for more to print would else know only when that comes.
 fn end_with_reader() {
     use rustix::event::{PollFd, PollFlags, poll};
     let watch = || {

@@ -65,7 +65,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     if let Some(signals) = signals {
         let at = dir.clone();
-        std::thread::spawn(move || unmount_at_signal(&signals, &at));
+        crate::run::spawn(move || unmount_at_signal(&signals, &at));
     }
     while serve(&client, context, &dir)? {
         match context.connect_again() {
@@ -86,7 +86,7 @@ fn serve(client: &Client, context: &Context, dir: &Path) -> Result<bool> {
         // Who listens no more has been told.
         let _ = gone.send(Ok(true));
     });
-    std::thread::spawn(move || {
+    crate::run::spawn(move || {
         let _ = tell.send(mounted.wait().map(|()| false));
     });
     let is_gone = ended.recv()??;

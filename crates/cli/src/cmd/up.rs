@@ -286,7 +286,7 @@ impl Starting {
         let (tell, events) = channel();
         let signals = crate::run::watch_signals(&SIGNALS)?;
         let heard = tell.clone();
-        std::thread::spawn(move || {
+        crate::run::spawn(move || {
             for signal in BufReader::new(signals).bytes().map_while(Result::ok) {
                 // Nobody listens when it is over.
                 let _ = heard.send(Event::Signal(signal.into()));
@@ -307,7 +307,7 @@ impl Starting {
         let mut process = command.spawn().map_err(because(&starting, "E125"))?;
         let mut confirm = process.stdin.take().expect("it is piped");
         let said = BufReader::new(process.stdout.take().expect("it is piped"));
-        std::thread::spawn(move || {
+        crate::run::spawn(move || {
             for line in said.lines().map_while(Result::ok) {
                 let _ = tell.send(Event::Said(line));
             }

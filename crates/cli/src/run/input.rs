@@ -108,7 +108,7 @@ fn is_device(stat: &rustix::fs::Stat) -> bool {
 
 /// Starts to feed a job. What cannot be read is told.
 pub fn start(mut source: File, line: Arc<Line>, job: u64, events: Events) {
-    std::thread::spawn(move || {
+    super::spawn(move || {
         let mut feed = Feed { line, job, number: 0, open: None, offset: 0 };
         let mut buffer = vec![0; CHUNK];
         loop {

@@ -63,7 +63,7 @@ pub fn open_ctl(client: &Client, job: u64) -> Result<Fid> {
 
 /// Tries to get back to a job, on a thread of its own.
 pub fn reconnect(connect: Connect, job: u64, events: Events) {
-    std::thread::spawn(move || match again(&connect, job) {
+    super::spawn(move || match again(&connect, job) {
         Ok((client, ctl)) => events.tell(Event::Back(client, ctl)),
         Err(error) => events.tell(Event::Gone(error)),
     });

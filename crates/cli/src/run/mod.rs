@@ -105,6 +105,24 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{}", shown(line));
 }
 
+/// Starts a thread, or ends this process: without it nothing could be done that was asked for.
+pub fn spawn(work: impl FnOnce() + Send + 'static) {
+    if let Err(error) = std::thread::Builder::new().spawn(work) {
+        say(&format!("muster: {}", no_thread(&error)));
+        std::process::exit(failure::exit::OURS.into());
+    }
+}
+
+/// Why the system has no thread for us, as a sentence.
+pub fn no_thread(error: &io::Error) -> Failure {
+    let limit = match error.raw_os_error() {
+        Some(libc::EMFILE) => "ulimit -n",
+        _ => "ulimit -u",
+    };
+    let text = format!("no thread can be started: {}; look at {limit}", said(error));
+    Failure::new("E125", failure::exit::OURS, text)
+}
+
 /// Says which flags of others mean nothing here, if any do.
 pub fn say_left_out(flags: &[String]) {
     if !flags.is_empty() {

@@ -11,7 +11,7 @@ pub const LATER: Duration = Duration::from_secs(1);
 
 /// Passes them on, for as long as the job and this connection last.
 pub fn follow(client: Client, job: u64, told: Events) {
-    std::thread::spawn(move || {
+    super::spawn(move || {
         let Ok(file) = client.open(&format!("jobs/{job}/notes"), OpenFlags::default()) else {
             return;
         };

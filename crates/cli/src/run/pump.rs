@@ -69,7 +69,7 @@ pub fn start(
 ) -> Sender<Order> {
     let (back, orders) = channel();
     let own = back.clone();
-    std::thread::spawn(move || match show() {
+    super::spawn(move || match show() {
         Ok(show) => pump(show, ranks, (own, orders), events).run(),
         Err(failed) => {
             events.tell(Event::Unwritable(failed));

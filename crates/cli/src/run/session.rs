@@ -164,7 +164,7 @@ fn watch_signals(told: &Events) -> Result<(), Failure> {
         Failure::new("E402", exit::OURS, format!("signals: {}", super::said(&error)))
     })?;
     let told = told.clone();
-    std::thread::spawn(move || {
+    super::spawn(move || {
         let mut bytes = [0; 16];
         while let Ok(count) = pipe.read(&mut bytes) {
             for byte in &bytes[..count] {
@@ -467,7 +467,7 @@ impl Session<'_> {
         let Some((client, job)) = self.made.take() else { return };
         let order = format!("signal {name}\n");
         let (told, done) = channel();
-        std::thread::spawn(move || {
+        super::spawn(move || {
             // Nobody listens any more if it took too long.
             let _ = told.send(client.write(&format!("jobs/{job}/ctl"), order));
         });

@@ -45,7 +45,7 @@ pub struct Order {
 
 /// Starts to hand it over; [`Event::Started`] or [`Event::Failed`] tells how that went.
 pub fn start(client: Client, connect: Connect, order: Order, events: Events) {
-    std::thread::spawn(move || match steps(&client, &connect, order, &events) {
+    super::spawn(move || match steps(&client, &connect, order, &events) {
         Ok(started) => events.tell(Event::Started(Box::new(started))),
         Err(failure) => events.tell(Event::Failed(failure)),
     });

@@ -45,7 +45,7 @@ pub(super) fn until_begun(
 
 /// Tells after a while what the job waits for, if it still does.
 fn remark(client: Client, job: u64, events: Events) {
-    std::thread::spawn(move || {
+    super::spawn(move || {
         std::thread::sleep(REMARK);
         if let Ok(Status { state: Phase::Pending, why: Some(why), .. }) = status(&client, job) {
             events.tell(Event::Waits(format!("job {job} waits: {why}  [N110]")));

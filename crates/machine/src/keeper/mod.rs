@@ -86,7 +86,7 @@ pub enum Error {
     )]
     Elsewhere(String, Pid),
     /// The system has no processes or descriptors for it.
-    #[error("could not start {what}: {error}  [E125]")]
+    #[error("could not start {what}: {error}{}  [E125]", limit(error))]
     Start {
         /// What was to be started.
         what: String,
@@ -105,6 +105,15 @@ pub enum Error {
         /// Its daemons that are left.
         who: Vec<String>,
     },
+}
+
+/// Where the limit is that keeps something from being started, behind what the system says.
+fn limit(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => "; look at ulimit -u",
+        Some(libc::EMFILE | libc::ETOOMANYREFS) => "; look at ulimit -n",
+        _ => "",
+    }
 }
 
 /// Tells the manager of the cluster in a directory one line of evidence.

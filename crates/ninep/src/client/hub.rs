@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Bytes a connection's buffer starts with and shrinks back to.
 const BUFFER: usize = 64 * 1024;
@@ -43,21 +43,34 @@ struct Hub {
     waker: Waker,
 }
 
-static HUB: LazyLock<Hub> = LazyLock::new(|| {
-    let poll = Poll::new().expect("the kernel has an epoll for us");
-    let waker = Waker::new(poll.registry(), WAKE).expect("the kernel has an eventfd for us");
-    std::thread::Builder::new()
-        .name("9p-client".into())
-        .spawn(move || {
-            HERE.set(true);
-            // Without this thread every answer would be waited for in vain.
-            if std::panic::catch_unwind(AssertUnwindSafe(|| Desk::new(poll).run())).is_err() {
-                std::process::abort();
-            }
-        })
-        .expect("the kernel has a thread for us");
-    Hub { orders: Mutex::default(), waker }
-});
+static HUB: OnceLock<Hub> = OnceLock::new();
+
+/// Starts the hub if it does not run yet; who makes a connection does so first.
+///
+/// # Errors
+/// The kernel has no thread for us, or no descriptor.
+pub fn begin() -> io::Result<()> {
+    static BEGINS: Mutex<()> = Mutex::new(());
+    let _alone = BEGINS.lock().expect("no holder panics");
+    if HUB.get().is_some() {
+        return Ok(());
+    }
+    let poll = Poll::new()?;
+    let waker = Waker::new(poll.registry(), WAKE)?;
+    std::thread::Builder::new().name("9p-client".into()).spawn(move || {
+        HERE.set(true);
+        // Without this thread every answer would be waited for in vain.
+        if std::panic::catch_unwind(AssertUnwindSafe(|| Desk::new(poll).run())).is_err() {
+            std::process::abort();
+        }
+    })?;
+    HUB.get_or_init(|| Hub { orders: Mutex::default(), waker });
+    Ok(())
+}
+
+fn hub() -> &'static Hub {
+    HUB.get().expect("who has a connection has begun it")
+}
 
 thread_local! {
     static HERE: Cell<bool> = const { Cell::new(false) };
@@ -76,7 +89,7 @@ pub(super) fn is_here() -> bool {
 }
 
 fn order(order: Order) {
-    let hub = &*HUB;
+    let hub = hub();
     let mut orders = hub.orders.lock().expect("no holder panics");
     orders.push(order);
     let first = orders.len() == 1;
@@ -175,7 +188,7 @@ impl Desk {
 
     fn obey(&mut self) {
         // Only what is there now: work that orders more work must not starve the streams.
-        let orders = std::mem::take(&mut *HUB.orders.lock().expect("no holder panics"));
+        let orders = std::mem::take(&mut *hub().orders.lock().expect("no holder panics"));
         for order in orders {
             match order {
                 Order::Add(link) => self.add(link),
