@@ -1,7 +1,7 @@
 //! The flags of `mpiexec`, as Open MPI and MPICH have them. One dash is as good as two, and
 //! `-NAME=VALUE` as `-NAME VALUE`.
 
-use super::{Line, Part, Tells, lines, mistake, soft};
+use super::{Line, Part, Tells, lines, mistake, outputs, soft};
 use crate::cmd::run;
 use crate::run::Failure;
 use muster_base::limits::SESSIONS_MAX;
@@ -32,6 +32,15 @@ const FLAGS: &[Flag] = &[
         values: &["N"],
         about: "so many on each node; else a node is filled as far as it has processors",
         does: |line, values| number(&values[0]).map(|ranks| line.per_node = Some(ranks)),
+    },
+    Flag {
+        names: &["pernode"],
+        values: &[],
+        about: "",
+        does: |line, _| {
+            line.per_node = Some(1);
+            Ok(())
+        },
     },
     Flag {
         names: &["host", "hosts", "H"],
@@ -211,7 +220,25 @@ const FLAGS: &[Flag] = &[
         about: "put the rank before each line of output",
         does: |line, _| pass(line, &["--label"]),
     },
-    Flag { names: &["output"], values: &["HOW"], about: "", does: output },
+    Flag {
+        names: &["outfile-pattern"],
+        values: &["FILE"],
+        about: "standard output goes to files: %r is the rank, %h its node",
+        does: |line, values| pass(line, &["--output", &outputs::pattern(&values[0])?]),
+    },
+    Flag {
+        names: &["errfile-pattern"],
+        values: &["FILE"],
+        about: "standard error goes to files",
+        does: |line, values| pass(line, &["--error", &outputs::pattern(&values[0])?]),
+    },
+    Flag {
+        names: &["output-filename"],
+        values: &["DIR"],
+        about: "",
+        does: |_, values| Err(outputs::refused(&values[0])),
+    },
+    Flag { names: &["output"], values: &["HOW"], about: "", does: outputs::words },
     Flag {
         names: &["stdin", "s"],
         values: &["all|none|RANK"],
@@ -299,10 +326,10 @@ const IGNORED: &[(&str, usize)] = &[
     ("launcher", 1),
     ("mca", 2),
     ("nooversubscribe", 0),
-    ("output-filename", 1),
     ("personality", 1),
     ("pmixmca", 2),
     ("prefix", 1),
+    ("print-all-exitcodes", 0),
     ("prtemca", 2),
     ("rank-by", 1),
     ("report-bindings", 0),
@@ -349,23 +376,6 @@ fn map_by(line: &mut Line, values: &[String]) -> Result<(), String> {
         _ => line.ignored.push(format!("-map-by {}", values[0])),
     }
     Ok(())
-}
-
-/// What Open MPI's words ask for; what is none of them is a file, as for `muster run`.
-fn output(line: &mut Line, values: &[String]) -> Result<(), String> {
-    let is_tag = |word: &str| ["tag", "tag-detailed", "tag-fullname"].contains(&word);
-    let others = ["timestamp", "xml", "merge", "merge-stderr-to-stdout"];
-    let words = || values[0].split(',').map(|word| word.split(':').next().unwrap_or(word));
-    let is_known = |word: &str| {
-        let is_place = word.starts_with("dir=") || word.starts_with("file=");
-        is_tag(word) || is_place || others.contains(&word)
-    };
-    if !words().all(is_known) {
-        return pass(line, &["--output", &values[0]]);
-    }
-    let unheeded = words().filter(|word| !is_tag(word)).map(|word| format!("--output {word}"));
-    line.ignored.extend(unheeded);
-    if words().any(is_tag) { pass(line, &["--label"]) } else { Ok(()) }
 }
 
 /// Processors for each rank: the kernel gives them.
@@ -646,8 +656,9 @@ mod tests {
         };
         assert_eq!(all.parts, [part]);
         assert!(line("-map-by node x").unwrap().spread);
-        let odd = line("--cpu-bind=cores --output-filename out -timestamp-output x").unwrap();
-        assert_eq!(odd.ignored, ["--cpu-bind=cores", "--output-filename", "-timestamp-output"]);
+        let odd = line("--cpu-bind=cores --rank-by slot -timestamp-output x").unwrap();
+        assert_eq!(odd.ignored, ["--cpu-bind=cores", "--rank-by", "-timestamp-output"]);
+        assert_eq!(line("-pernode x").unwrap().per_node, Some(1));
         assert_eq!(line("-ppn=3 x").unwrap().per_node, Some(3));
         assert_eq!(
             line("--timing --time 5m --json x").unwrap().run.join(" "),
@@ -674,19 +685,6 @@ mod tests {
             assert_eq!((line.spread, line.per_node), (spread, each), "{text}");
         }
         assert!(line("--bind-to core --map-by slot x").unwrap().run.is_empty());
-    }
-
-    #[test]
-    fn words_for_output_are_no_files() {
-        let told = |text: &str| {
-            let line = line(text).unwrap();
-            (line.run.join(" "), line.ignored.join(", "))
-        };
-        let (label, none) = ("--label".to_owned(), String::new());
-        assert_eq!(told("--output tag x"), (label.clone(), none.clone()));
-        let left_out = "--output timestamp, --output dir=/d".to_owned();
-        assert_eq!(told("--output tag,timestamp,dir=/d:nocopy x"), (label, left_out));
-        assert_eq!(told("--output=o.%n x"), ("--output o.%n".to_owned(), none));
     }
 
     #[test]

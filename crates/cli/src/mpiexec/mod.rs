@@ -6,6 +6,7 @@
 
 pub mod flags;
 mod lines;
+mod outputs;
 pub mod place;
 pub mod programs;
 mod soft;
