@@ -496,6 +496,7 @@ fn a_file_that_may_grow_no_more_costs_the_job_and_not_the_manager() {
     let pid = cluster.pid("manager");
     let said = cluster.muster(&["run", "head", "-c", "9000000", "/dev/zero"]).run().code(125);
     assert!(said.err.contains("File too large  [E310, exit 125]"), "{}", said.err);
+    assert!(!said.err.contains("[E143"), "one failure is told once: {}", said.err);
     assert_eq!(cluster.muster(&["run", "echo", "well"]).run().ok().out, "well\n");
     assert_eq!(cluster.pid("manager"), pid);
     let write = "head -c 9000000 /dev/zero > long";

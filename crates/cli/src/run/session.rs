@@ -605,7 +605,8 @@ impl Session<'_> {
         if !self.wish.quiet {
             told.iter().for_each(|line| say(line));
         }
-        if cut > 0 {
+        // A disk that took no more has been told.
+        if cut > 0 && !told.iter().any(|line| line.contains("[E310")) {
             let streams = if cut == 1 { "one stream" } else { "some streams" };
             let text = format!(
                 "the end of {streams} of job {0} did not come: output is missing. What the \
