@@ -378,7 +378,7 @@ fn an_ordinary_users_jobs_take_turns_by_signals_and_he_is_told() {
     let mut gang = Gang { cluster, jobs: Vec::new() };
     let told = gang.strober().expect("a strober");
     let is_limited = told["by"] == "signals" || told["scheduled"] == "shared";
-    assert_eq!(is_limited, said.err.contains("[N125]"), "{told} {}", said.err);
+    assert!(!said.err.contains("[N125]"), "no jobs take turns yet: {}", said.err);
     let said = gang.cluster.muster(&["scheduler", "gang", "--slice", "300us"]).run().ok();
     assert_eq!(is_limited, said.err.contains("[N125]"), "{told} {}", said.err);
     let slots = gang.cluster.json(&["cat", "/slots"]);

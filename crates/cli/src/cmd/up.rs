@@ -180,7 +180,9 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
     }
     keeper.keep().map_err(because("the keeper has ended", "E125"))?;
     told(args, context, &names, order.as_ref(), start.elapsed().as_secs_f64())?;
-    turns::tell_limits(&client);
+    if args.scheduler.as_deref() == Some("gang") {
+        turns::tell_limits(&client);
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -225,11 +227,25 @@ fn order(args: &Args) -> Result<Option<Order>> {
             (read_hosts(file)?, Way::Ssh(words))
         }
         None if args.slurm => (allocated()?, Way::Slurm),
-        None => return Ok(None),
+        None => return no_hosts(args).map(|()| None),
     };
     Config::from_env()?.identity()?;
     let (address, tolerates) = (args.address, args.tolerate_missing);
     Ok(Some(Order { hosts, way, address, tolerates, multicasts: !args.no_multicast }))
+}
+
+/// Refuses what is for other hosts only. Clap does so too, but not beside -N, which none of these
+/// could go with either.
+fn no_hosts(args: &Args) -> Result<()> {
+    let flag = match args {
+        Args { ssh: Some(_), .. } => "--ssh",
+        Args { address: Some(_), .. } => "--address",
+        Args { tolerate_missing: true, .. } => "--tolerate-missing",
+        Args { no_multicast: true, .. } => "--no-multicast",
+        _ => return Ok(()),
+    };
+    let text = format!("{flag} is for other hosts, and this cluster is here: add --hosts FILE");
+    Err(Usage(text).into())
 }
 
 /// The words of a command that stands for ssh.
@@ -441,6 +457,25 @@ fn told(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Beside -N clap asked for no hosts, and these were taken without a word.
+    #[test]
+    fn what_is_for_other_hosts_is_not_overlooked_without_any() {
+        use clap::Parser;
+        #[derive(Parser)]
+        struct Line {
+            #[command(flatten)]
+            args: Args,
+        }
+        for flag in ["--ssh=x", "--address=1.2.3.4", "--tolerate-missing", "--no-multicast"] {
+            let line = Line::try_parse_from(["up", "-N", "2", flag]);
+            let said = line.map_or_else(
+                |error| error.to_string(),
+                |line| order(&line.args).expect_err("no hosts").to_string(),
+            );
+            assert!(said.contains(flag.split('=').next().unwrap()), "{said}");
+        }
+    }
 
     #[test]
     fn a_word_of_what_stands_for_ssh_may_have_blanks() {
