@@ -129,7 +129,9 @@ fn refuse(error: &clap::Error, help: &str) -> ExitCode {
         return match error.print() {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::from(PIPE),
             Err(error) => {
-                let _ = writeln!(io::stderr(), "muster: {}", unnumbered(&error.to_string()));
+                let why = unnumbered(&error.to_string());
+                let said = format!("standard output cannot be written: {why}  [E140]");
+                let _ = writeln!(io::stderr(), "muster: {said}");
                 ExitCode::FAILURE
             }
             Ok(()) => ExitCode::SUCCESS,

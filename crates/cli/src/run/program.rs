@@ -109,7 +109,10 @@ fn look(named: &str) -> Result<Binary, Failure> {
         return Err(not_executable(&format!("{named} is a directory, not a program")));
     }
     if !meta.is_file() || !is_executable(path, &meta) {
-        let text = format!("{named} is not executable. If it is a program: chmod +x {named}");
+        let text = match meta.is_file() && meta.mode() & 0o111 != 0 {
+            true => format!("{named} is executable for others only; see: ls -l {named}"),
+            false => format!("{named} is not executable. If it is a program: chmod +x {named}"),
+        };
         return Err(not_executable(&text));
     }
     let mut head = Vec::new();

@@ -57,7 +57,8 @@ impl Config {
         match words.next() {
             None => Ok(plain),
             Some(word) => {
-                Err(format!("'{word}' is nothing that {name} has; gang has settings  [E115]"))
+                let text = "gang has settings: --scheduler gang, or muster scheduler gang";
+                Err(format!("'{word}' is nothing that {name} has; {text}  [E115]"))
             }
         }
     }
