@@ -726,12 +726,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -745,12 +745,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -765,7 +765,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: size
       integer, intent(out) :: ierror
     end subroutine MPI_Buffer_attach
@@ -777,7 +777,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buffer_addr
       !DEC$ attributes no_arg_check :: buffer_addr
       !DIR$ ignore_tkr buffer_addr
-      type(*), dimension(*) :: buffer_addr
+      type(*), dimension(*), target :: buffer_addr
       integer :: size
       integer, intent(out) :: ierror
     end subroutine MPI_Buffer_detach
@@ -813,7 +813,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: size
       integer, intent(out) :: ierror
     end subroutine MPI_Comm_attach_buffer
@@ -826,7 +826,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buffer_addr
       !DEC$ attributes no_arg_check :: buffer_addr
       !DIR$ ignore_tkr buffer_addr
-      type(*), dimension(*) :: buffer_addr
+      type(*), dimension(*), target :: buffer_addr
       integer :: size
       integer, intent(out) :: ierror
     end subroutine MPI_Comm_detach_buffer
@@ -865,12 +865,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -898,12 +898,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: message
       integer :: request
       integer, intent(out) :: ierror
@@ -928,12 +928,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: source
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -948,12 +948,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -968,12 +968,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -989,23 +989,23 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       integer, intent(in) :: dest
       integer, intent(in) :: sendtag
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: source
       integer, intent(in) :: recvtag
       integer, intent(in) :: comm
@@ -1021,12 +1021,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: sendtag
       integer, intent(in) :: source
@@ -1043,12 +1043,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1075,12 +1075,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: message
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
@@ -1104,12 +1104,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: source
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1124,12 +1124,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: source
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1199,12 +1199,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1218,12 +1218,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1238,12 +1238,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1257,12 +1257,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1278,23 +1278,23 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       integer, intent(in) :: dest
       integer, intent(in) :: sendtag
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: source
       integer, intent(in) :: recvtag
       integer, intent(in) :: comm
@@ -1310,12 +1310,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: sendtag
       integer, intent(in) :: source
@@ -1333,7 +1333,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: size
       integer, intent(out) :: ierror
     end subroutine MPI_Session_attach_buffer
@@ -1346,7 +1346,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buffer_addr
       !DEC$ attributes no_arg_check :: buffer_addr
       !DIR$ ignore_tkr buffer_addr
-      type(*), dimension(*) :: buffer_addr
+      type(*), dimension(*), target :: buffer_addr
       integer :: size
       integer, intent(out) :: ierror
     end subroutine MPI_Session_detach_buffer
@@ -1375,12 +1375,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1394,12 +1394,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1625,13 +1625,13 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: partitions
       integer(MPI_COUNT_KIND), intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1648,13 +1648,13 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: partitions
       integer(MPI_COUNT_KIND), intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: dest
       integer, intent(in) :: tag
       integer, intent(in) :: comm
@@ -1672,7 +1672,7 @@ module mpi
       !GCC$ attributes no_arg_check :: location
       !DEC$ attributes no_arg_check :: location
       !DIR$ ignore_tkr location
-      type(*), dimension(*), intent(in) :: location
+      type(*), dimension(*), target, intent(in) :: location
       integer(MPI_ADDRESS_KIND) :: address
       integer, intent(out) :: ierror
     end subroutine MPI_Get_address
@@ -1694,16 +1694,16 @@ module mpi
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer, intent(in) :: incount
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer, intent(in) :: outsize
       integer :: position
       integer, intent(in) :: comm
@@ -1719,16 +1719,16 @@ module mpi
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer, intent(in) :: incount
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_ADDRESS_KIND), intent(in) :: outsize
       integer(MPI_ADDRESS_KIND) :: position
       integer, intent(out) :: ierror
@@ -2037,18 +2037,18 @@ module mpi
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer, intent(in) :: insize
       integer :: position
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer, intent(in) :: outcount
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Unpack
@@ -2062,18 +2062,18 @@ module mpi
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_ADDRESS_KIND), intent(in) :: insize
       integer(MPI_ADDRESS_KIND) :: position
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer, intent(in) :: outcount
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(out) :: ierror
     end subroutine MPI_Unpack_external
   end interface
@@ -2087,21 +2087,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Allgather
@@ -2114,21 +2114,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(in) :: info
       integer :: request
@@ -2143,28 +2143,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Allgatherv
@@ -2177,28 +2177,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(in) :: info
       integer :: request
@@ -2212,16 +2212,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
@@ -2235,16 +2235,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer, intent(in) :: info
@@ -2260,21 +2260,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Alltoall
@@ -2287,21 +2287,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(in) :: info
       integer :: request
@@ -2316,35 +2316,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Alltoallv
@@ -2357,35 +2357,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(in) :: info
       integer :: request
@@ -2400,35 +2400,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtypes
       !DEC$ attributes no_arg_check :: sendtypes
       !DIR$ ignore_tkr sendtypes
-      type(*), dimension(*), intent(in) :: sendtypes
+      type(*), dimension(*), target, intent(in) :: sendtypes
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtypes
       !DEC$ attributes no_arg_check :: recvtypes
       !DIR$ ignore_tkr recvtypes
-      type(*), dimension(*), intent(in) :: recvtypes
+      type(*), dimension(*), target, intent(in) :: recvtypes
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Alltoallw
@@ -2441,35 +2441,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtypes
       !DEC$ attributes no_arg_check :: sendtypes
       !DIR$ ignore_tkr sendtypes
-      type(*), dimension(*), intent(in) :: sendtypes
+      type(*), dimension(*), target, intent(in) :: sendtypes
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtypes
       !DEC$ attributes no_arg_check :: recvtypes
       !DIR$ ignore_tkr recvtypes
-      type(*), dimension(*), intent(in) :: recvtypes
+      type(*), dimension(*), target, intent(in) :: recvtypes
       integer, intent(in) :: comm
       integer, intent(in) :: info
       integer :: request
@@ -2501,12 +2501,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
@@ -2519,12 +2519,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer, intent(in) :: info
@@ -2539,16 +2539,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
@@ -2561,16 +2561,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer, intent(in) :: info
@@ -2586,21 +2586,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
@@ -2614,21 +2614,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer, intent(in) :: info
@@ -2644,28 +2644,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
@@ -2679,28 +2679,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer, intent(in) :: info
@@ -2716,21 +2716,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer :: request
       integer, intent(out) :: ierror
@@ -2744,28 +2744,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer :: request
       integer, intent(out) :: ierror
@@ -2778,16 +2778,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer :: request
@@ -2802,21 +2802,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer :: request
       integer, intent(out) :: ierror
@@ -2830,35 +2830,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer :: request
       integer, intent(out) :: ierror
@@ -2872,35 +2872,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtypes
       !DEC$ attributes no_arg_check :: sendtypes
       !DIR$ ignore_tkr sendtypes
-      type(*), dimension(*), intent(in) :: sendtypes
+      type(*), dimension(*), target, intent(in) :: sendtypes
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtypes
       !DEC$ attributes no_arg_check :: recvtypes
       !DIR$ ignore_tkr recvtypes
-      type(*), dimension(*), intent(in) :: recvtypes
+      type(*), dimension(*), target, intent(in) :: recvtypes
       integer, intent(in) :: comm
       integer :: request
       integer, intent(out) :: ierror
@@ -2922,12 +2922,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer :: request
@@ -2941,16 +2941,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer :: request
@@ -2965,21 +2965,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer :: request
@@ -2994,28 +2994,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer :: request
@@ -3029,16 +3029,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: root
       integer, intent(in) :: comm
@@ -3054,19 +3054,19 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer :: request
@@ -3081,16 +3081,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer :: request
@@ -3104,16 +3104,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer :: request
@@ -3128,21 +3128,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer :: request
@@ -3157,28 +3157,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer :: request
@@ -3219,16 +3219,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: root
       integer, intent(in) :: comm
@@ -3243,16 +3243,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: root
       integer, intent(in) :: comm
@@ -3268,16 +3268,16 @@ module mpi
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       !GCC$ attributes no_arg_check :: inoutbuf
       !DEC$ attributes no_arg_check :: inoutbuf
       !DIR$ ignore_tkr inoutbuf
-      type(*), dimension(*) :: inoutbuf
+      type(*), dimension(*), target :: inoutbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(out) :: ierror
     end subroutine MPI_Reduce_local
@@ -3289,19 +3289,19 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
@@ -3314,16 +3314,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
@@ -3337,16 +3337,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer, intent(in) :: info
@@ -3362,19 +3362,19 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer, intent(in) :: info
@@ -3389,16 +3389,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
@@ -3411,16 +3411,16 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(in) :: op
       integer, intent(in) :: comm
       integer, intent(in) :: info
@@ -3436,21 +3436,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
@@ -3464,21 +3464,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer, intent(in) :: info
@@ -3494,28 +3494,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
@@ -3529,28 +3529,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: root
       integer, intent(in) :: comm
       integer, intent(in) :: info
@@ -4363,21 +4363,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer :: request
       integer, intent(out) :: ierror
@@ -4391,28 +4391,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer :: request
       integer, intent(out) :: ierror
@@ -4426,21 +4426,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer :: request
       integer, intent(out) :: ierror
@@ -4454,35 +4454,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer :: request
       integer, intent(out) :: ierror
@@ -4496,35 +4496,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtypes
       !DEC$ attributes no_arg_check :: sendtypes
       !DIR$ ignore_tkr sendtypes
-      type(*), dimension(*), intent(in) :: sendtypes
+      type(*), dimension(*), target, intent(in) :: sendtypes
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtypes
       !DEC$ attributes no_arg_check :: recvtypes
       !DIR$ ignore_tkr recvtypes
-      type(*), dimension(*), intent(in) :: recvtypes
+      type(*), dimension(*), target, intent(in) :: recvtypes
       integer, intent(in) :: comm
       integer :: request
       integer, intent(out) :: ierror
@@ -4538,21 +4538,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Neighbor_allgather
@@ -4565,21 +4565,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(in) :: info
       integer :: request
@@ -4594,28 +4594,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Neighbor_allgatherv
@@ -4628,28 +4628,28 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: displs
       !DEC$ attributes no_arg_check :: displs
       !DIR$ ignore_tkr displs
-      type(*), dimension(*), intent(in) :: displs
+      type(*), dimension(*), target, intent(in) :: displs
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(in) :: info
       integer :: request
@@ -4664,21 +4664,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoall
@@ -4691,21 +4691,21 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(in) :: info
       integer :: request
@@ -4720,35 +4720,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoallv
@@ -4761,35 +4761,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtype
       !DEC$ attributes no_arg_check :: sendtype
       !DIR$ ignore_tkr sendtype
-      type(*), dimension(*), intent(in) :: sendtype
+      type(*), dimension(*), target, intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtype
       !DEC$ attributes no_arg_check :: recvtype
       !DIR$ ignore_tkr recvtype
-      type(*), dimension(*), intent(in) :: recvtype
+      type(*), dimension(*), target, intent(in) :: recvtype
       integer, intent(in) :: comm
       integer, intent(in) :: info
       integer :: request
@@ -4804,35 +4804,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtypes
       !DEC$ attributes no_arg_check :: sendtypes
       !DIR$ ignore_tkr sendtypes
-      type(*), dimension(*), intent(in) :: sendtypes
+      type(*), dimension(*), target, intent(in) :: sendtypes
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtypes
       !DEC$ attributes no_arg_check :: recvtypes
       !DIR$ ignore_tkr recvtypes
-      type(*), dimension(*), intent(in) :: recvtypes
+      type(*), dimension(*), target, intent(in) :: recvtypes
       integer, intent(in) :: comm
       integer, intent(out) :: ierror
     end subroutine MPI_Neighbor_alltoallw
@@ -4845,35 +4845,35 @@ module mpi
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: sendcounts
       !DEC$ attributes no_arg_check :: sendcounts
       !DIR$ ignore_tkr sendcounts
-      type(*), dimension(*), intent(in) :: sendcounts
+      type(*), dimension(*), target, intent(in) :: sendcounts
       !GCC$ attributes no_arg_check :: sdispls
       !DEC$ attributes no_arg_check :: sdispls
       !DIR$ ignore_tkr sdispls
-      type(*), dimension(*), intent(in) :: sdispls
+      type(*), dimension(*), target, intent(in) :: sdispls
       !GCC$ attributes no_arg_check :: sendtypes
       !DEC$ attributes no_arg_check :: sendtypes
       !DIR$ ignore_tkr sendtypes
-      type(*), dimension(*), intent(in) :: sendtypes
+      type(*), dimension(*), target, intent(in) :: sendtypes
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       !GCC$ attributes no_arg_check :: recvcounts
       !DEC$ attributes no_arg_check :: recvcounts
       !DIR$ ignore_tkr recvcounts
-      type(*), dimension(*), intent(in) :: recvcounts
+      type(*), dimension(*), target, intent(in) :: recvcounts
       !GCC$ attributes no_arg_check :: rdispls
       !DEC$ attributes no_arg_check :: rdispls
       !DIR$ ignore_tkr rdispls
-      type(*), dimension(*), intent(in) :: rdispls
+      type(*), dimension(*), target, intent(in) :: rdispls
       !GCC$ attributes no_arg_check :: recvtypes
       !DEC$ attributes no_arg_check :: recvtypes
       !DIR$ ignore_tkr recvtypes
-      type(*), dimension(*), intent(in) :: recvtypes
+      type(*), dimension(*), target, intent(in) :: recvtypes
       integer, intent(in) :: comm
       integer, intent(in) :: info
       integer :: request
@@ -4926,7 +4926,7 @@ module mpi
       !GCC$ attributes no_arg_check :: baseptr
       !DEC$ attributes no_arg_check :: baseptr
       !DIR$ ignore_tkr baseptr
-      type(*), dimension(*) :: baseptr
+      type(*), dimension(*), target :: baseptr
       integer, intent(out) :: ierror
     end subroutine MPI_Alloc_mem
   end interface
@@ -5036,7 +5036,7 @@ module mpi
       !GCC$ attributes no_arg_check :: base
       !DEC$ attributes no_arg_check :: base
       !DIR$ ignore_tkr base
-      type(*), dimension(*) :: base
+      type(*), dimension(*), target :: base
       integer, intent(out) :: ierror
     end subroutine MPI_Free_mem
   end interface
@@ -5520,7 +5520,7 @@ module mpi
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       integer, intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -5540,15 +5540,15 @@ module mpi
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       !GCC$ attributes no_arg_check :: compare_addr
       !DEC$ attributes no_arg_check :: compare_addr
       !DIR$ ignore_tkr compare_addr
-      type(*), dimension(*), intent(in) :: compare_addr
+      type(*), dimension(*), target, intent(in) :: compare_addr
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer, intent(in) :: datatype
       integer, intent(in) :: target_rank
       integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
@@ -5564,11 +5564,11 @@ module mpi
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer, intent(in) :: datatype
       integer, intent(in) :: target_rank
       integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
@@ -5585,7 +5585,7 @@ module mpi
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*) :: origin_addr
+      type(*), dimension(*), target :: origin_addr
       integer, intent(in) :: origin_count
       integer, intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -5605,13 +5605,13 @@ module mpi
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       integer, intent(in) :: origin_datatype
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer, intent(in) :: result_count
       integer, intent(in) :: result_datatype
       integer, intent(in) :: target_rank
@@ -5631,7 +5631,7 @@ module mpi
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       integer, intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -5650,7 +5650,7 @@ module mpi
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       integer, intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -5671,7 +5671,7 @@ module mpi
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*) :: origin_addr
+      type(*), dimension(*), target :: origin_addr
       integer, intent(in) :: origin_count
       integer, intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -5692,13 +5692,13 @@ module mpi
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       integer, intent(in) :: origin_datatype
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer, intent(in) :: result_count
       integer, intent(in) :: result_datatype
       integer, intent(in) :: target_rank
@@ -5719,7 +5719,7 @@ module mpi
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       integer, intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -5742,7 +5742,7 @@ module mpi
       !GCC$ attributes no_arg_check :: baseptr
       !DEC$ attributes no_arg_check :: baseptr
       !DIR$ ignore_tkr baseptr
-      type(*), dimension(*) :: baseptr
+      type(*), dimension(*), target :: baseptr
       integer :: win
       integer, intent(out) :: ierror
     end subroutine MPI_Win_allocate
@@ -5758,7 +5758,7 @@ module mpi
       !GCC$ attributes no_arg_check :: baseptr
       !DEC$ attributes no_arg_check :: baseptr
       !DIR$ ignore_tkr baseptr
-      type(*), dimension(*) :: baseptr
+      type(*), dimension(*), target :: baseptr
       integer :: win
       integer, intent(out) :: ierror
     end subroutine MPI_Win_allocate_shared
@@ -5771,7 +5771,7 @@ module mpi
       !GCC$ attributes no_arg_check :: base
       !DEC$ attributes no_arg_check :: base
       !DIR$ ignore_tkr base
-      type(*), dimension(*) :: base
+      type(*), dimension(*), target :: base
       integer(MPI_ADDRESS_KIND), intent(in) :: size
       integer, intent(out) :: ierror
     end subroutine MPI_Win_attach
@@ -5791,7 +5791,7 @@ module mpi
       !GCC$ attributes no_arg_check :: base
       !DEC$ attributes no_arg_check :: base
       !DIR$ ignore_tkr base
-      type(*), dimension(*) :: base
+      type(*), dimension(*), target :: base
       integer(MPI_ADDRESS_KIND), intent(in) :: size
       integer, intent(in) :: disp_unit
       integer, intent(in) :: info
@@ -5818,7 +5818,7 @@ module mpi
       !GCC$ attributes no_arg_check :: base
       !DEC$ attributes no_arg_check :: base
       !DIR$ ignore_tkr base
-      type(*), dimension(*), intent(in) :: base
+      type(*), dimension(*), target, intent(in) :: base
       integer, intent(out) :: ierror
     end subroutine MPI_Win_detach
   end interface
@@ -5941,7 +5941,7 @@ module mpi
       !GCC$ attributes no_arg_check :: baseptr
       !DEC$ attributes no_arg_check :: baseptr
       !DIR$ ignore_tkr baseptr
-      type(*), dimension(*) :: baseptr
+      type(*), dimension(*), target :: baseptr
       integer, intent(out) :: ierror
     end subroutine MPI_Win_shared_query
   end interface
@@ -6160,12 +6160,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: request
       integer, intent(out) :: ierror
     end subroutine MPI_File_iread
@@ -6178,12 +6178,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: request
       integer, intent(out) :: ierror
     end subroutine MPI_File_iread_all
@@ -6197,12 +6197,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: request
       integer, intent(out) :: ierror
     end subroutine MPI_File_iread_at
@@ -6216,12 +6216,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: request
       integer, intent(out) :: ierror
     end subroutine MPI_File_iread_at_all
@@ -6234,12 +6234,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: request
       integer, intent(out) :: ierror
     end subroutine MPI_File_iread_shared
@@ -6252,12 +6252,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: request
       integer, intent(out) :: ierror
     end subroutine MPI_File_iwrite
@@ -6270,12 +6270,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: request
       integer, intent(out) :: ierror
     end subroutine MPI_File_iwrite_all
@@ -6289,12 +6289,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: request
       integer, intent(out) :: ierror
     end subroutine MPI_File_iwrite_at
@@ -6308,12 +6308,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: request
       integer, intent(out) :: ierror
     end subroutine MPI_File_iwrite_at_all
@@ -6326,12 +6326,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: request
       integer, intent(out) :: ierror
     end subroutine MPI_File_iwrite_shared
@@ -6365,12 +6365,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_read
@@ -6383,12 +6383,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_all
@@ -6401,12 +6401,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_all_begin
   end interface
@@ -6418,7 +6418,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_all_end
@@ -6432,12 +6432,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_at
@@ -6451,12 +6451,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_at_all
@@ -6470,12 +6470,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_at_all_begin
   end interface
@@ -6487,7 +6487,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_at_all_end
@@ -6500,12 +6500,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_ordered
@@ -6518,12 +6518,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_ordered_begin
   end interface
@@ -6535,7 +6535,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_ordered_end
@@ -6548,12 +6548,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_read_shared
@@ -6634,12 +6634,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_write
@@ -6652,12 +6652,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_all
@@ -6670,12 +6670,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_all_begin
   end interface
@@ -6687,7 +6687,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_all_end
@@ -6701,12 +6701,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_at
@@ -6720,12 +6720,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_at_all
@@ -6739,12 +6739,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_at_all_begin
   end interface
@@ -6756,7 +6756,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_at_all_end
@@ -6769,12 +6769,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_ordered
@@ -6787,12 +6787,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_ordered_begin
   end interface
@@ -6804,7 +6804,7 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_ordered_end
@@ -6817,12 +6817,12 @@ module mpi
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       !GCC$ attributes no_arg_check :: datatype
       !DEC$ attributes no_arg_check :: datatype
       !DIR$ ignore_tkr datatype
-      type(*), dimension(*), intent(in) :: datatype
+      type(*), dimension(*), target, intent(in) :: datatype
       integer :: status(MPI_STATUS_SIZE)
       integer, intent(out) :: ierror
     end subroutine MPI_File_write_shared

@@ -555,7 +555,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -568,7 +568,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -583,7 +583,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -596,7 +596,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -611,7 +611,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -625,7 +625,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -641,7 +641,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -655,7 +655,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -671,7 +671,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Buffer_attach
@@ -680,7 +680,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Buffer_attach_c
@@ -691,7 +691,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Buffer_attach
@@ -700,7 +700,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Buffer_attach_c
@@ -767,7 +767,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_attach_buffer
@@ -777,7 +777,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Comm_attach_buffer_c
@@ -789,7 +789,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Comm_attach_buffer
@@ -799,7 +799,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Comm_attach_buffer_c
@@ -895,7 +895,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -909,7 +909,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -925,7 +925,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -939,7 +939,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -968,7 +968,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Message) :: message
@@ -980,7 +980,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Message) :: message
@@ -994,7 +994,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Message) :: message
@@ -1006,7 +1006,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Message) :: message
@@ -1032,7 +1032,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1046,7 +1046,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1062,7 +1062,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1076,7 +1076,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1092,7 +1092,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1106,7 +1106,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1122,7 +1122,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1136,7 +1136,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1152,7 +1152,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1166,7 +1166,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1182,7 +1182,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1196,7 +1196,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1213,7 +1213,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       integer, intent(in) :: dest
@@ -1221,7 +1221,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: source
@@ -1236,7 +1236,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       integer, intent(in) :: dest
@@ -1244,7 +1244,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: source
@@ -1261,7 +1261,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       integer, intent(in) :: dest
@@ -1269,7 +1269,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: source
@@ -1284,7 +1284,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       integer, intent(in) :: dest
@@ -1292,7 +1292,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: source
@@ -1309,7 +1309,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1326,7 +1326,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1345,7 +1345,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1362,7 +1362,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1380,7 +1380,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1394,7 +1394,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1410,7 +1410,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1424,7 +1424,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1452,7 +1452,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Message) :: message
@@ -1464,7 +1464,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Message) :: message
@@ -1478,7 +1478,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Message) :: message
@@ -1490,7 +1490,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Message) :: message
@@ -1515,7 +1515,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1529,7 +1529,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1545,7 +1545,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1559,7 +1559,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1575,7 +1575,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1589,7 +1589,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1605,7 +1605,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1619,7 +1619,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: source
@@ -1690,7 +1690,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1703,7 +1703,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1718,7 +1718,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1731,7 +1731,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1746,7 +1746,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1760,7 +1760,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1776,7 +1776,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1790,7 +1790,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1806,7 +1806,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1819,7 +1819,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1834,7 +1834,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1847,7 +1847,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1862,7 +1862,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1876,7 +1876,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1892,7 +1892,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1906,7 +1906,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -1923,7 +1923,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       integer, intent(in) :: dest
@@ -1931,7 +1931,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: source
@@ -1946,7 +1946,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       integer, intent(in) :: dest
@@ -1954,7 +1954,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: source
@@ -1971,7 +1971,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       integer, intent(in) :: dest
@@ -1979,7 +1979,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: source
@@ -1994,7 +1994,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       integer, intent(in) :: dest
@@ -2002,7 +2002,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: source
@@ -2019,7 +2019,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2036,7 +2036,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2055,7 +2055,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2072,7 +2072,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2091,7 +2091,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_attach_buffer
@@ -2101,7 +2101,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Session_attach_buffer_c
@@ -2113,7 +2113,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Session_attach_buffer
@@ -2123,7 +2123,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine PMPI_Session_attach_buffer_c
@@ -2187,7 +2187,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2200,7 +2200,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2215,7 +2215,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2228,7 +2228,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2243,7 +2243,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2257,7 +2257,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2273,7 +2273,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2287,7 +2287,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: dest
@@ -2514,7 +2514,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: partitions
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
@@ -2534,7 +2534,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: partitions
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
@@ -2555,7 +2555,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: location
       !DEC$ attributes no_arg_check :: location
       !DIR$ ignore_tkr location
-      type(*), dimension(*), intent(in) :: location
+      type(*), dimension(*), target, intent(in) :: location
       integer(MPI_ADDRESS_KIND) :: address
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Get_address
@@ -2599,13 +2599,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer, intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer, intent(in) :: outsize
       integer :: position
       type(MPI_Comm), intent(in) :: comm
@@ -2616,13 +2616,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_COUNT_KIND), intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_COUNT_KIND), intent(in) :: outsize
       integer(MPI_COUNT_KIND) :: position
       type(MPI_Comm), intent(in) :: comm
@@ -2635,13 +2635,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer, intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer, intent(in) :: outsize
       integer :: position
       type(MPI_Comm), intent(in) :: comm
@@ -2652,13 +2652,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_COUNT_KIND), intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_COUNT_KIND), intent(in) :: outsize
       integer(MPI_COUNT_KIND) :: position
       type(MPI_Comm), intent(in) :: comm
@@ -2673,13 +2673,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer, intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_ADDRESS_KIND), intent(in) :: outsize
       integer(MPI_ADDRESS_KIND) :: position
       integer, optional, intent(out) :: ierror
@@ -2691,13 +2691,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_COUNT_KIND), intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_COUNT_KIND), intent(in) :: outsize
       integer(MPI_COUNT_KIND) :: position
       integer, optional, intent(out) :: ierror
@@ -2711,13 +2711,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer, intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_ADDRESS_KIND), intent(in) :: outsize
       integer(MPI_ADDRESS_KIND) :: position
       integer, optional, intent(out) :: ierror
@@ -2729,13 +2729,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_COUNT_KIND), intent(in) :: incount
       type(MPI_Datatype), intent(in) :: datatype
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_COUNT_KIND), intent(in) :: outsize
       integer(MPI_COUNT_KIND) :: position
       integer, optional, intent(out) :: ierror
@@ -3504,13 +3504,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer, intent(in) :: insize
       integer :: position
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer, intent(in) :: outcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Comm), intent(in) :: comm
@@ -3521,13 +3521,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_COUNT_KIND), intent(in) :: insize
       integer(MPI_COUNT_KIND) :: position
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_COUNT_KIND), intent(in) :: outcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Comm), intent(in) :: comm
@@ -3540,13 +3540,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer, intent(in) :: insize
       integer :: position
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer, intent(in) :: outcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Comm), intent(in) :: comm
@@ -3557,13 +3557,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_COUNT_KIND), intent(in) :: insize
       integer(MPI_COUNT_KIND) :: position
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_COUNT_KIND), intent(in) :: outcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Comm), intent(in) :: comm
@@ -3578,13 +3578,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_ADDRESS_KIND), intent(in) :: insize
       integer(MPI_ADDRESS_KIND) :: position
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer, intent(in) :: outcount
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -3596,13 +3596,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_COUNT_KIND), intent(in) :: insize
       integer(MPI_COUNT_KIND) :: position
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_COUNT_KIND), intent(in) :: outcount
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -3616,13 +3616,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_ADDRESS_KIND), intent(in) :: insize
       integer(MPI_ADDRESS_KIND) :: position
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer, intent(in) :: outcount
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -3634,13 +3634,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       integer(MPI_COUNT_KIND), intent(in) :: insize
       integer(MPI_COUNT_KIND) :: position
       !GCC$ attributes no_arg_check :: outbuf
       !DEC$ attributes no_arg_check :: outbuf
       !DIR$ ignore_tkr outbuf
-      type(*), dimension(*) :: outbuf
+      type(*), dimension(*), target :: outbuf
       integer(MPI_COUNT_KIND), intent(in) :: outcount
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -3655,13 +3655,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -3673,13 +3673,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -3693,13 +3693,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -3711,13 +3711,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -3731,13 +3731,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -3751,13 +3751,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -3773,13 +3773,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -3793,13 +3793,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -3815,13 +3815,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -3834,13 +3834,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -3855,13 +3855,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -3874,13 +3874,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -3895,13 +3895,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -3916,13 +3916,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -3939,13 +3939,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -3960,13 +3960,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -3982,11 +3982,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -3998,11 +3998,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4016,11 +4016,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4032,11 +4032,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4051,11 +4051,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4070,11 +4070,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4091,11 +4091,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4110,11 +4110,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4131,13 +4131,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -4149,13 +4149,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -4169,13 +4169,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -4187,13 +4187,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -4207,13 +4207,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -4227,13 +4227,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -4249,13 +4249,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -4269,13 +4269,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -4291,14 +4291,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -4311,14 +4311,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -4333,14 +4333,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -4353,14 +4353,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -4375,14 +4375,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -4397,14 +4397,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -4421,14 +4421,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -4443,14 +4443,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -4467,14 +4467,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -4487,14 +4487,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -4509,14 +4509,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -4529,14 +4529,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -4551,14 +4551,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -4573,14 +4573,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -4597,14 +4597,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -4619,14 +4619,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -4660,7 +4660,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -4672,7 +4672,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -4686,7 +4686,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -4698,7 +4698,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -4712,7 +4712,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -4726,7 +4726,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -4742,7 +4742,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -4756,7 +4756,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -4772,11 +4772,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4788,11 +4788,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4806,11 +4806,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4822,11 +4822,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4840,11 +4840,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4859,11 +4859,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4880,11 +4880,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4899,11 +4899,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -4920,13 +4920,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -4939,13 +4939,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -4960,13 +4960,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -4979,13 +4979,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -5000,13 +5000,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -5021,13 +5021,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -5044,13 +5044,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -5065,13 +5065,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -5088,13 +5088,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5108,13 +5108,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5130,13 +5130,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5150,13 +5150,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5172,13 +5172,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5194,13 +5194,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5218,13 +5218,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5240,13 +5240,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5264,13 +5264,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -5283,13 +5283,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -5304,13 +5304,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -5323,13 +5323,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -5344,13 +5344,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5364,13 +5364,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5386,13 +5386,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5406,13 +5406,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5427,11 +5427,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -5444,11 +5444,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -5463,11 +5463,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -5480,11 +5480,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -5500,13 +5500,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -5519,13 +5519,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -5540,13 +5540,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -5559,13 +5559,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -5580,14 +5580,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5601,14 +5601,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5624,14 +5624,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5645,14 +5645,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5668,14 +5668,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -5689,14 +5689,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -5712,14 +5712,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -5733,14 +5733,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -5764,7 +5764,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -5777,7 +5777,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -5792,7 +5792,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -5805,7 +5805,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buffer
       !DEC$ attributes no_arg_check :: buffer
       !DIR$ ignore_tkr buffer
-      type(*), dimension(*) :: buffer
+      type(*), dimension(*), target :: buffer
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: root
@@ -5820,11 +5820,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -5837,11 +5837,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -5856,11 +5856,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -5873,11 +5873,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -5893,13 +5893,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -5913,13 +5913,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -5935,13 +5935,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -5955,13 +5955,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -5977,13 +5977,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -5998,13 +5998,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -6021,13 +6021,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -6042,13 +6042,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -6064,11 +6064,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6082,11 +6082,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6102,11 +6102,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6120,11 +6120,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6141,11 +6141,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6159,11 +6159,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6179,11 +6179,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6197,11 +6197,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6217,11 +6217,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6235,11 +6235,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6255,11 +6255,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6273,11 +6273,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6292,11 +6292,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6309,11 +6309,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6328,11 +6328,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6345,11 +6345,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6365,13 +6365,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -6385,13 +6385,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -6407,13 +6407,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -6427,13 +6427,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -6449,14 +6449,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -6470,14 +6470,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -6493,14 +6493,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -6514,14 +6514,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -6563,11 +6563,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6580,11 +6580,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6599,11 +6599,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6616,11 +6616,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6636,11 +6636,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6656,11 +6656,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6678,11 +6678,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6698,11 +6698,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6719,11 +6719,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       !GCC$ attributes no_arg_check :: inoutbuf
       !DEC$ attributes no_arg_check :: inoutbuf
       !DIR$ ignore_tkr inoutbuf
-      type(*), dimension(*) :: inoutbuf
+      type(*), dimension(*), target :: inoutbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6734,11 +6734,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       !GCC$ attributes no_arg_check :: inoutbuf
       !DEC$ attributes no_arg_check :: inoutbuf
       !DIR$ ignore_tkr inoutbuf
-      type(*), dimension(*) :: inoutbuf
+      type(*), dimension(*), target :: inoutbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6751,11 +6751,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       !GCC$ attributes no_arg_check :: inoutbuf
       !DEC$ attributes no_arg_check :: inoutbuf
       !DIR$ ignore_tkr inoutbuf
-      type(*), dimension(*) :: inoutbuf
+      type(*), dimension(*), target :: inoutbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6766,11 +6766,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: inbuf
       !DEC$ attributes no_arg_check :: inbuf
       !DIR$ ignore_tkr inbuf
-      type(*), dimension(*), intent(in) :: inbuf
+      type(*), dimension(*), target, intent(in) :: inbuf
       !GCC$ attributes no_arg_check :: inoutbuf
       !DEC$ attributes no_arg_check :: inoutbuf
       !DIR$ ignore_tkr inoutbuf
-      type(*), dimension(*) :: inoutbuf
+      type(*), dimension(*), target :: inoutbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6783,11 +6783,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6799,11 +6799,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6817,11 +6817,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6833,11 +6833,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6851,11 +6851,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6867,11 +6867,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6885,11 +6885,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6902,11 +6902,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6921,11 +6921,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6940,11 +6940,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6961,11 +6961,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -6980,11 +6980,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7001,11 +7001,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7020,11 +7020,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7041,11 +7041,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7060,11 +7060,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7080,11 +7080,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7096,11 +7096,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7114,11 +7114,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7130,11 +7130,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7148,11 +7148,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7166,11 +7166,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7186,11 +7186,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7205,11 +7205,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Op), intent(in) :: op
@@ -7226,13 +7226,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7245,13 +7245,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7266,13 +7266,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7285,13 +7285,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7306,13 +7306,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7327,13 +7327,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7350,13 +7350,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7371,13 +7371,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7394,14 +7394,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7414,14 +7414,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7436,14 +7436,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7456,14 +7456,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7478,14 +7478,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7500,14 +7500,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7524,14 +7524,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -7546,14 +7546,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       integer, intent(in) :: root
@@ -8377,13 +8377,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8396,13 +8396,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8417,13 +8417,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8436,13 +8436,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8457,13 +8457,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -8477,13 +8477,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -8499,13 +8499,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -8519,13 +8519,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -8541,13 +8541,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8560,13 +8560,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8581,13 +8581,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8600,13 +8600,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8621,14 +8621,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -8642,14 +8642,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -8665,14 +8665,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -8686,14 +8686,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -8709,14 +8709,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -8730,14 +8730,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -8753,14 +8753,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -8774,14 +8774,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -8797,13 +8797,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8815,13 +8815,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8835,13 +8835,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8853,13 +8853,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8873,13 +8873,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8893,13 +8893,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8915,13 +8915,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8935,13 +8935,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -8957,13 +8957,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -8976,13 +8976,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -8997,13 +8997,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9016,13 +9016,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9037,13 +9037,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9058,13 +9058,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9081,13 +9081,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9102,13 +9102,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: displs(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9125,13 +9125,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -9143,13 +9143,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -9163,13 +9163,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -9181,13 +9181,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -9201,13 +9201,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -9221,13 +9221,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -9243,13 +9243,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -9263,13 +9263,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcount
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcount
       type(MPI_Datatype), intent(in) :: recvtype
       type(MPI_Comm), intent(in) :: comm
@@ -9285,14 +9285,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9305,14 +9305,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9327,14 +9327,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9347,14 +9347,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9369,14 +9369,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9391,14 +9391,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9415,14 +9415,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer, intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer, intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9437,14 +9437,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtype
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtype
@@ -9461,14 +9461,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -9481,14 +9481,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -9503,14 +9503,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -9523,14 +9523,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -9545,14 +9545,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -9567,14 +9567,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -9591,14 +9591,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer, intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer, intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -9613,14 +9613,14 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: sendbuf
       !DEC$ attributes no_arg_check :: sendbuf
       !DIR$ ignore_tkr sendbuf
-      type(*), dimension(*), intent(in) :: sendbuf
+      type(*), dimension(*), target, intent(in) :: sendbuf
       integer(MPI_COUNT_KIND), intent(in) :: sendcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: sdispls(*)
       type(MPI_Datatype), intent(in) :: sendtypes(*)
       !GCC$ attributes no_arg_check :: recvbuf
       !DEC$ attributes no_arg_check :: recvbuf
       !DIR$ ignore_tkr recvbuf
-      type(*), dimension(*) :: recvbuf
+      type(*), dimension(*), target :: recvbuf
       integer(MPI_COUNT_KIND), intent(in) :: recvcounts(*)
       integer(MPI_ADDRESS_KIND), intent(in) :: rdispls(*)
       type(MPI_Datatype), intent(in) :: recvtypes(*)
@@ -9782,7 +9782,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: base
       !DEC$ attributes no_arg_check :: base
       !DIR$ ignore_tkr base
-      type(*), dimension(*) :: base
+      type(*), dimension(*), target :: base
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Free_mem
   end interface
@@ -10266,7 +10266,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10283,7 +10283,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10302,7 +10302,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10319,7 +10319,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10338,15 +10338,15 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       !GCC$ attributes no_arg_check :: compare_addr
       !DEC$ attributes no_arg_check :: compare_addr
       !DIR$ ignore_tkr compare_addr
-      type(*), dimension(*), intent(in) :: compare_addr
+      type(*), dimension(*), target, intent(in) :: compare_addr
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: target_rank
       integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
@@ -10362,11 +10362,11 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       type(MPI_Datatype), intent(in) :: datatype
       integer, intent(in) :: target_rank
       integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
@@ -10383,7 +10383,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*) :: origin_addr
+      type(*), dimension(*), target :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10399,7 +10399,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*) :: origin_addr
+      type(*), dimension(*), target :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10417,7 +10417,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*) :: origin_addr
+      type(*), dimension(*), target :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10433,7 +10433,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*) :: origin_addr
+      type(*), dimension(*), target :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10452,13 +10452,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer, intent(in) :: result_count
       type(MPI_Datatype), intent(in) :: result_datatype
       integer, intent(in) :: target_rank
@@ -10476,13 +10476,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer(MPI_COUNT_KIND), intent(in) :: result_count
       type(MPI_Datatype), intent(in) :: result_datatype
       integer, intent(in) :: target_rank
@@ -10502,13 +10502,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer, intent(in) :: result_count
       type(MPI_Datatype), intent(in) :: result_datatype
       integer, intent(in) :: target_rank
@@ -10526,13 +10526,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer(MPI_COUNT_KIND), intent(in) :: result_count
       type(MPI_Datatype), intent(in) :: result_datatype
       integer, intent(in) :: target_rank
@@ -10551,7 +10551,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10567,7 +10567,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10585,7 +10585,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10601,7 +10601,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10619,7 +10619,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10637,7 +10637,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10657,7 +10657,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10675,7 +10675,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10695,7 +10695,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*) :: origin_addr
+      type(*), dimension(*), target :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10712,7 +10712,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*) :: origin_addr
+      type(*), dimension(*), target :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10731,7 +10731,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*) :: origin_addr
+      type(*), dimension(*), target :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10748,7 +10748,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*) :: origin_addr
+      type(*), dimension(*), target :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10768,13 +10768,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer, intent(in) :: result_count
       type(MPI_Datatype), intent(in) :: result_datatype
       integer, intent(in) :: target_rank
@@ -10793,13 +10793,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer(MPI_COUNT_KIND), intent(in) :: result_count
       type(MPI_Datatype), intent(in) :: result_datatype
       integer, intent(in) :: target_rank
@@ -10820,13 +10820,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer, intent(in) :: result_count
       type(MPI_Datatype), intent(in) :: result_datatype
       integer, intent(in) :: target_rank
@@ -10845,13 +10845,13 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       !GCC$ attributes no_arg_check :: result_addr
       !DEC$ attributes no_arg_check :: result_addr
       !DIR$ ignore_tkr result_addr
-      type(*), dimension(*) :: result_addr
+      type(*), dimension(*), target :: result_addr
       integer(MPI_COUNT_KIND), intent(in) :: result_count
       type(MPI_Datatype), intent(in) :: result_datatype
       integer, intent(in) :: target_rank
@@ -10871,7 +10871,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10888,7 +10888,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10907,7 +10907,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer, intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10924,7 +10924,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: origin_addr
       !DEC$ attributes no_arg_check :: origin_addr
       !DIR$ ignore_tkr origin_addr
-      type(*), dimension(*), intent(in) :: origin_addr
+      type(*), dimension(*), target, intent(in) :: origin_addr
       integer(MPI_COUNT_KIND), intent(in) :: origin_count
       type(MPI_Datatype), intent(in) :: origin_datatype
       integer, intent(in) :: target_rank
@@ -10969,7 +10969,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: base
       !DEC$ attributes no_arg_check :: base
       !DIR$ ignore_tkr base
-      type(*), dimension(*) :: base
+      type(*), dimension(*), target :: base
       integer(MPI_ADDRESS_KIND), intent(in) :: size
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_attach
@@ -10989,7 +10989,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: base
       !DEC$ attributes no_arg_check :: base
       !DIR$ ignore_tkr base
-      type(*), dimension(*) :: base
+      type(*), dimension(*), target :: base
       integer(MPI_ADDRESS_KIND), intent(in) :: size
       integer, intent(in) :: disp_unit
       type(MPI_Info), intent(in) :: info
@@ -11016,7 +11016,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: base
       !DEC$ attributes no_arg_check :: base
       !DIR$ ignore_tkr base
-      type(*), dimension(*), intent(in) :: base
+      type(*), dimension(*), target, intent(in) :: base
       integer, optional, intent(out) :: ierror
     end subroutine MPI_Win_detach
   end interface
@@ -11377,7 +11377,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11389,7 +11389,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11403,7 +11403,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11415,7 +11415,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11429,7 +11429,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11441,7 +11441,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11455,7 +11455,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11467,7 +11467,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11482,7 +11482,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11495,7 +11495,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11510,7 +11510,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11523,7 +11523,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11538,7 +11538,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11551,7 +11551,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11566,7 +11566,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11579,7 +11579,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11593,7 +11593,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11605,7 +11605,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11619,7 +11619,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11631,7 +11631,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11645,7 +11645,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11657,7 +11657,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11671,7 +11671,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11683,7 +11683,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11697,7 +11697,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11709,7 +11709,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11723,7 +11723,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11735,7 +11735,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11750,7 +11750,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11763,7 +11763,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11778,7 +11778,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11791,7 +11791,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11806,7 +11806,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11819,7 +11819,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11834,7 +11834,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11847,7 +11847,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11861,7 +11861,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11873,7 +11873,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11887,7 +11887,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11899,7 +11899,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Request) :: request
@@ -11934,7 +11934,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -11946,7 +11946,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -11960,7 +11960,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -11972,7 +11972,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -11986,7 +11986,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -11998,7 +11998,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12012,7 +12012,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12024,7 +12024,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12038,7 +12038,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12049,7 +12049,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12062,7 +12062,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12073,7 +12073,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12086,7 +12086,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_all_end
@@ -12100,7 +12100,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12113,7 +12113,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12128,7 +12128,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12141,7 +12141,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12156,7 +12156,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12169,7 +12169,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12184,7 +12184,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12197,7 +12197,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12212,7 +12212,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12224,7 +12224,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12238,7 +12238,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12250,7 +12250,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12263,7 +12263,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_at_all_end
@@ -12276,7 +12276,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12288,7 +12288,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12302,7 +12302,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12314,7 +12314,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12328,7 +12328,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12339,7 +12339,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12352,7 +12352,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12363,7 +12363,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12376,7 +12376,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_read_ordered_end
@@ -12389,7 +12389,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12401,7 +12401,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12415,7 +12415,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12427,7 +12427,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*) :: buf
+      type(*), dimension(*), target :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12509,7 +12509,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12521,7 +12521,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12535,7 +12535,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12547,7 +12547,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12561,7 +12561,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12573,7 +12573,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12587,7 +12587,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12599,7 +12599,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12613,7 +12613,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12624,7 +12624,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12637,7 +12637,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12648,7 +12648,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12661,7 +12661,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_all_end
@@ -12675,7 +12675,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12688,7 +12688,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12703,7 +12703,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12716,7 +12716,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12731,7 +12731,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12744,7 +12744,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12759,7 +12759,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12772,7 +12772,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12787,7 +12787,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12799,7 +12799,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12813,7 +12813,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12825,7 +12825,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12838,7 +12838,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_at_all_end
@@ -12851,7 +12851,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12863,7 +12863,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12877,7 +12877,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12889,7 +12889,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12903,7 +12903,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12914,7 +12914,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12927,7 +12927,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12938,7 +12938,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       integer, optional, intent(out) :: ierror
@@ -12951,7 +12951,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       type(MPI_Status) :: status
       integer, optional, intent(out) :: ierror
     end subroutine MPI_File_write_ordered_end
@@ -12964,7 +12964,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12976,7 +12976,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -12990,7 +12990,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer, intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status
@@ -13002,7 +13002,7 @@ module mpi_f08
       !GCC$ attributes no_arg_check :: buf
       !DEC$ attributes no_arg_check :: buf
       !DIR$ ignore_tkr buf
-      type(*), dimension(*), intent(in) :: buf
+      type(*), dimension(*), target, intent(in) :: buf
       integer(MPI_COUNT_KIND), intent(in) :: count
       type(MPI_Datatype), intent(in) :: datatype
       type(MPI_Status) :: status

@@ -284,7 +284,7 @@ fn a_job_that_has_too_few_descriptors_leaves_no_cluster() {
     for few in 8..=12 {
         let cluster = Cluster::none("t0140few");
         let call = cluster.muster(&["run", "true"]).after(&format!("ulimit -n {few}"));
-        call.run().code(125).says("Too many open files  [E125");
+        call.run().code(125).says("Too many open files; look at ulimit -n  [E125");
         cluster.leftovers();
     }
 }
@@ -412,7 +412,10 @@ fn without_a_thread_for_it_a_command_names_the_limit_in_one_sentence() {
     let said = limited.output().unwrap();
     let err = String::from_utf8_lossy(&said.stderr);
     assert_eq!((said.status.code(), err.lines().count()), (Some(125), 1), "{err}");
-    assert!(err.contains("look at ulimit -u  [E125"), "{err}");
+    assert!(
+        err.contains("look at ulimit -u, and at pids.max of the control group  [E125"),
+        "{err}"
+    );
     cluster.leftovers();
 }
 

@@ -282,6 +282,9 @@ pub enum Order {
         /// Ranks of these that nobody has heard of yet: who has no session for one of its own says
         /// so.
         expected: Vec<(String, u32, Rank)>,
+        /// If given, only this start of the daemon is meant.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        only: Option<u64>,
     },
 }
 
@@ -442,7 +445,7 @@ mod tests {
     fn the_letters_of_the_wire_page_are_what_is_sent() {
         let (reports, orders): (Vec<_>, Vec<_>) =
             printed().into_iter().partition(|letter| letter.get("said").is_some());
-        assert_eq!((orders.len(), reports.len()), (12, 1));
+        assert_eq!((orders.len(), reports.len()), (13, 1));
         let value = |letter: &[u8]| serde_json::from_slice::<serde_json::Value>(letter).unwrap();
         for printed in orders {
             let order = Order::read(printed.to_string().as_bytes()).unwrap();

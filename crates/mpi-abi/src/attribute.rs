@@ -219,7 +219,12 @@ fn returned(code: c_int) -> Result<()> {
 fn create(sort: Sort, copy: usize, delete: usize, extra: Address) -> c_int {
     let (values, is_freed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (is_fortran, extra) = (NUMBERS.take().is_some(), extra.0 as usize);
-    let _state = STATE.take();
+    // A tool may make a key of its own before it makes the one that it was asked for.
+    let state = STATE.take();
+    let is_own = |state: &State| Arc::as_ptr(state).addr() == extra;
+    let (_state, other) =
+        if state.as_ref().is_some_and(is_own) { (state, None) } else { (None, state) };
+    STATE.set(other);
     let key = Key { sort, is_fortran, copy, delete, extra, _state, values, is_freed };
     KEYS.insert(key) as c_int
 }

@@ -64,13 +64,15 @@ fn is_loose(it: &Parameter, base: &str) -> bool {
     base == "MPI_Datatype" || it.suffix == "[]" && base != "char"
 }
 
-/// The type of an argument of any type and rank, after the rules that compilers have for it.
+/// The type of an argument of any type and rank, after the rules that compilers have for it. A
+/// target, so that its address may be kept: else what is stored there before a request is started
+/// is thought to be seen by nobody, and left out.
 fn unchecked(text: &mut String, name: &str) -> String {
     for rule in ["GCC$ attributes no_arg_check ::", "DEC$ attributes no_arg_check ::"] {
         let _ = writeln!(text, "      !{rule} {name}");
     }
     let _ = writeln!(text, "      !DIR$ ignore_tkr {name}");
-    "type(*), dimension(*)".to_owned()
+    "type(*), dimension(*), target".to_owned()
 }
 
 /// An argument.

@@ -165,8 +165,8 @@ struct Copier {
     top: String,
     /// Something could not be copied.
     has_failed: bool,
-    /// Directories of jobs, and whether the job has ended.
-    jobs: HashMap<String, bool>,
+    /// Directories of jobs, and how much there is of what the job has said.
+    jobs: HashMap<String, Output>,
     /// How many files were left out that tell what happens.
     left_out: usize,
 }
@@ -180,6 +180,18 @@ enum Telling {
     Nothing,
     /// It may wait for what happens, or change.
     Living,
+}
+
+/// What is kept of what a job has said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Output {
+    /// It may say more.
+    Living,
+    All,
+    /// The rest was shown by the muster run that started it.
+    End,
+    /// It was dropped.
+    None,
 }
 
 /// Why nothing that follows can be copied either: of what the user has named, or at all.
@@ -322,7 +334,7 @@ impl Copier {
             _ if self.is_mounted(&source) => "where a cluster is mounted",
             (_, Some(inner)) if is_endless(inner.mode) => "a pipe, socket or device",
             (_, Some(inner)) if inner.is_made() => {
-                match self.telling(&source) {
+                match self.telling(&source)? {
                     Telling::Final => self.copy_file(&source, &target, inner)?,
                     Telling::Nothing => {}
                     Telling::Living => self.left_out += 1,
@@ -332,6 +344,7 @@ impl Copier {
             (Some(end), Some(inner)) if !(link && inner.directory) => {
                 return self.copy(&end, &target, inner);
             }
+            (_, None) if !link => "gone meanwhile",
             _ => "a link",
         };
         let _ = writeln!(io::stderr(), "muster: {source} is {what}, not copied");
@@ -339,24 +352,46 @@ impl Copier {
     }
 
     /// What a file tells that is made up as it is read.
-    fn telling(&mut self, place: &Place) -> Telling {
+    fn telling(&mut self, place: &Place) -> Result<Telling> {
         const FINAL: [&str; 6] = ["spec", "status", "usage", "notes", "stdout", "stderr"];
-        let Place::Cluster(path) = place else { return Telling::Living };
+        let Place::Cluster(path) = place else { return Ok(Telling::Living) };
         let Some((job, file)) = of_job(path) else {
             let makes_jobs = names_of(path).ends_with(&["jobs", "clone"]);
-            return if makes_jobs { Telling::Nothing } else { Telling::Living };
+            return Ok(if makes_jobs { Telling::Nothing } else { Telling::Living });
         };
-        let client = &self.client;
-        let has_ended = *self.jobs.entry(job).or_insert_with_key(|job| {
-            let status = client.read(&format!("{job}/status")).ok();
-            let status = status.and_then(|text| serde_json::from_slice::<Status>(&text).ok());
-            status.is_some_and(|status| status.state == Phase::Done)
-        });
-        match has_ended {
-            false => Telling::Living,
-            true if FINAL.contains(&file) => Telling::Final,
-            true => Telling::Nothing,
+        let output = match self.jobs.get(&job) {
+            Some(output) => *output,
+            None => self.look_at(job)?,
+        };
+        Ok(match output {
+            Output::Living => Telling::Living,
+            Output::None if ["stdout", "stderr"].contains(&file) => Telling::Nothing,
+            _ if FINAL.contains(&file) => Telling::Final,
+            _ => Telling::Nothing,
+        })
+    }
+
+    /// Sees how much there is of what a job has said, and tells it where that is not all.
+    fn look_at(&mut self, job: String) -> Result<Output> {
+        let status = self.client.read(&format!("{job}/status")).ok();
+        let status = status.and_then(|text| serde_json::from_slice::<Status>(&text).ok());
+        let output = match status {
+            Some(status) if status.state != Phase::Done => Output::Living,
+            None => Output::Living,
+            Some(Status { dropped: Some(_), .. }) => Output::None,
+            Some(Status { taken: 1.., .. }) => Output::End,
+            Some(_) => Output::All,
+        };
+        match output {
+            Output::None => self.bear(anyhow!("{job}: its output was dropped  [E164]"))?,
+            Output::End => {
+                let text = "of its output only the end is kept: muster run has had it  [N113]";
+                self.bear(anyhow!("{job}: {text}"))?;
+            }
+            Output::Living | Output::All => {}
         }
+        self.jobs.insert(job, output);
+        Ok(output)
     }
 
     /// Where the links at a place lead, which in the cluster no server follows. None if that is

@@ -212,26 +212,36 @@ fn out(bytes: &[u8]) -> io::Result<()> {
     crate::run::show::write_all(&stdout, bytes)
 }
 
+/// How long nobody may read our output before we end: who has all of it to print ends by itself
+/// within that, and a pipe with a name may get another reader.
+const UNREAD: std::time::Duration = std::time::Duration::from_millis(200);
+
 /// From now on ends this process as SIGPIPE does when nobody reads its standard output any more:
 /// who waits for more to print would else know only when that comes.
 fn end_with_reader() {
-    use rustix::event::{PollFd, PollFlags, poll};
-    let watch = || {
-        let stdout = io::stdout();
-        loop {
-            let mut gone = [PollFd::new(&stdout, PollFlags::empty())];
-            let told = poll(&mut gone, None);
-            match gone[0].revents() {
-                flags if flags.intersects(PollFlags::ERR | PollFlags::HUP) => {
-                    std::process::exit(crate::PIPE.into())
-                }
-                flags if flags.is_empty() && told.is_err() => {}
-                _ => return,
+    // Without a thread it ends with the next byte.
+    let _ = std::thread::Builder::new().spawn(|| {
+        while has_lost_reader(None) {
+            std::thread::sleep(UNREAD);
+            if has_lost_reader(Some(&rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 })) {
+                std::process::exit(crate::PIPE.into());
             }
         }
-    };
-    // Without a thread it ends with the next byte.
-    let _ = std::thread::Builder::new().spawn(watch);
+    });
+}
+
+/// Waits until nobody reads our standard output any more; false if that cannot be seen, or is not
+/// so by then.
+fn has_lost_reader(wait: Option<&rustix::event::Timespec>) -> bool {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let stdout = io::stdout();
+    loop {
+        let mut gone = [PollFd::new(&stdout, PollFlags::empty())];
+        let told = poll(&mut gone, wait);
+        if told != Err(rustix::io::Errno::INTR) {
+            return gone[0].revents().intersects(PollFlags::ERR | PollFlags::HUP);
+        }
+    }
 }
 
 /// Prints a value for programs.

@@ -80,15 +80,19 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 /// then, as ranks of jobs do among all that is mounted, is told errors for as long as he has.
 fn serve(client: &Client, context: &Context, dir: &Path) -> Result<bool> {
     let (tell, ended) = channel();
+    let (gone, (hand, mounted)) = (tell.clone(), channel::<fuse::Mounted>());
+    // Before anything is mounted: without this thread it would be so for nobody.
+    crate::run::spawn(move || {
+        if let Ok(mounted) = mounted.recv() {
+            let _ = tell.send(mounted.wait().map(|()| false));
+        }
+    });
     let mounted = fuse::start(client, &context.cluster, dir)?;
-    let gone = tell.clone();
     client.on_close(move |_| {
         // Who listens no more has been told.
         let _ = gone.send(Ok(true));
     });
-    crate::run::spawn(move || {
-        let _ = tell.send(mounted.wait().map(|()| false));
-    });
+    let _ = hand.send(mounted);
     let is_gone = ended.recv()??;
     if is_gone {
         // Whether or not somebody has done so just now.

@@ -226,6 +226,10 @@ fn order(args: &Args) -> Result<Option<Order>> {
             let words = args.ssh.as_deref().map(words).transpose()?;
             (read_hosts(file)?, Way::Ssh(words))
         }
+        None if args.slurm && args.ssh.is_some() => {
+            let text = "--ssh is for --hosts FILE: in a Slurm allocation srun starts the daemons";
+            return Err(Usage(text.to_owned()).into());
+        }
         None if args.slurm => (allocated()?, Way::Slurm),
         None => return no_hosts(args).map(|()| None),
     };

@@ -57,7 +57,9 @@ pub fn pattern(text: &str) -> Result<String, String> {
             }
         }
     }
-    Ok(template)
+    // A file, whatever it is called: muster run's words for no file and for ours have no '/'.
+    let is_word = ["none", "all"].contains(&template.as_str());
+    Ok(if is_word { format!("./{template}") } else { template })
 }
 
 #[cfg(test)]

@@ -116,10 +116,11 @@ pub fn spawn(work: impl FnOnce() + Send + 'static) {
 /// Why the system has no thread for us, as a sentence.
 pub fn no_thread(error: &io::Error) -> Failure {
     let limit = match error.raw_os_error() {
-        Some(libc::EMFILE) => "ulimit -n",
-        _ => "ulimit -u",
+        Some(libc::EMFILE) => "; look at ulimit -n",
+        Some(libc::EAGAIN) => "; look at ulimit -u, and at pids.max of the control group",
+        _ => "",
     };
-    let text = format!("no thread can be started: {}; look at {limit}", said(error));
+    let text = format!("no thread can be started: {}{limit}", said(error));
     Failure::new("E125", failure::exit::OURS, text)
 }
 

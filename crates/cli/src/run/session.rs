@@ -10,7 +10,7 @@ use super::failure::{Failure, exit};
 use super::line::{self, Line};
 use super::program::{Binary, Program};
 use super::pump;
-use super::show::{Kept, Show, Style, Unwritable};
+use super::show::{Kept, Show, Stuck, Style, Unwritable};
 use super::signals::{Action, Plan};
 use super::{Cluster, Input, Wish, input, library, notes, print, say, show, submit, summary, sys};
 use crate::cmd::progress::Progress;
@@ -24,7 +24,6 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -41,6 +40,9 @@ const CANCEL: Duration = Duration::from_secs(1);
 /// How long who reads what ranks have said may take none of it, once their job has ended and this
 /// command was told to end, too.
 const UNTAKEN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 5 });
+
+/// How often it is looked then whether any output waits for a reader.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Version of the JSON object.
 const SCHEMA: &str = "muster.run/1";
@@ -126,7 +128,8 @@ pub(super) fn run_told(
         broken_pipe: false,
         failure: None,
         asked: None,
-        shown: Arc::default(),
+        stuck: Arc::default(),
+        is_stopping: false,
         left_at: None,
         begun,
         wish,
@@ -214,12 +217,14 @@ struct Session<'a> {
     broken_pipe: bool,
     /// What ends this, once what is there was shown.
     failure: Option<Failure>,
-    /// The signal that was to end the job, the first.
+    /// The signal that was to end the job, the first, unless that is a user's at a terminal.
     asked: Option<i32>,
-    /// How often something was shown.
-    shown: Arc<AtomicU64>,
-    /// When the rest of the output is given up, if no more was shown by then.
+    /// Whether output waits for somebody to take it.
+    stuck: Arc<Stuck>,
+    /// When the rest of the output is given up, if it still waits for the same then.
     left_at: Option<(Instant, u64)>,
+    /// Something has failed, and no more of the job is waited for.
+    is_stopping: bool,
     begun: Instant,
 }
 
@@ -258,25 +263,28 @@ impl Session<'_> {
         if self.notes_at.take_if(|at| *at <= now).is_some() {
             self.follow_notes();
         }
-        if let (Some((at, shown)), Some(signal)) = (self.left_at, self.asked)
+        if let (Some((at, wait)), Some(signal)) = (self.left_at, self.asked)
             && at <= now
-            && shown == self.shown.load(Ordering::Relaxed)
+            && self.stuck.now() == Some(wait)
         {
             return Some(self.untaken(signal));
         }
         self.plan.tick(now).and_then(|action| self.act(action, libc::SIGINT))
     }
 
-    /// When the rest of a job's output is given up. As long as somebody takes it that moment goes
-    /// on, and who was not told to end waits for ever.
+    /// When the rest of a job's output is given up, or it is to be looked again whether that waits
+    /// for somebody. Who has interrupted it may read on, and can do so once more.
     fn await_reader(&mut self, now: Instant) -> Option<Instant> {
-        let is_over = self.status.is_some() || self.failure.is_some();
+        let is_over = self.status.is_some() || self.is_stopping;
         if self.asked.is_none() || !is_over || self.kept.is_some() {
             return None;
         }
-        let shown = self.shown.load(Ordering::Relaxed);
-        if self.left_at.is_none_or(|(_, before)| before != shown) {
-            self.left_at = Some((now + UNTAKEN, shown));
+        let Some(wait) = self.stuck.now() else {
+            self.left_at = None;
+            return Some(now + LOOK);
+        };
+        if self.left_at.is_none_or(|(_, before)| before != wait) {
+            self.left_at = Some((now + UNTAKEN, wait));
         }
         self.left_at.map(|(at, _)| at)
     }
@@ -363,10 +371,12 @@ impl Session<'_> {
         }
         let Wish { style, label, .. } = self.wish;
         let (goals, ranks) = (self.wish.goals.clone(), nodes.len());
-        let shown = self.shown.clone();
+        let stuck = self.stuck.clone();
         let show = move || {
             let [out, err] = &goals;
-            Show::new(style, label, [out, err], id, &nodes).map(|show| show.counted(shown))
+            // A pipe with a name is open when somebody reads it.
+            let show = stuck.during(|| Show::new(style, label, [out, err], id, &nodes));
+            show.map(|show| show.telling(stuck))
         };
         let pump = pump::start(show, ranks, self.told.clone());
         self.job = Some(Job { id, owner: Some(owner), ctl: None, pump, number: 0 });
@@ -429,12 +439,12 @@ impl Session<'_> {
                 code
             });
         }
-        if matches!(name, "INT" | "TERM" | "HUP") {
+        if matches!(name, "TERM" | "HUP") {
             self.asked.get_or_insert(signal);
         }
         match self.plan.signal(name, Instant::now()) {
             // No rank is left for it, only output.
-            Action::Kill if self.status.is_some() => Some(self.untaken(signal)),
+            Action::Kill | Action::Leave if self.status.is_some() => Some(self.untaken(signal)),
             action => self.act(action, signal),
         }
     }
@@ -567,6 +577,7 @@ impl Session<'_> {
     /// Ends this when what is there was shown.
     fn fail(&mut self, id: &'static str, text: &str) {
         self.failure.get_or_insert_with(|| Failure::new(id, exit::OURS, text));
+        self.is_stopping = true;
         if let Some(job) = &self.job {
             let _ = job.pump.send(pump::Order::Stop);
         }

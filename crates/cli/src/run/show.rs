@@ -40,10 +40,40 @@ pub enum Goal {
 /// Bytes of unfinished lines or kept output, of all streams together.
 const MEMORY: usize = 64 * 1024 * 1024;
 
-/// Bytes that are written at once to what is no file on a disk: how often one may wait until they
-/// are taken shows whether somebody reads. Other bytes may come between those of a longer one there
-/// in any case.
+/// Bytes that are written at once to what is no file on a disk, unless a line is longer: a pipe
+/// takes so many as one, and when they are taken shows whether somebody reads.
 const PIECE: usize = 4096;
+
+/// Whether something is written to a place, or opened, where that may take as long as somebody
+/// pleases: odd while it is.
+#[derive(Debug, Default)]
+pub struct Stuck(AtomicU64);
+
+impl Stuck {
+    /// Does what may wait for somebody.
+    pub fn during<T>(&self, deed: impl FnOnce() -> T) -> T {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let done = deed();
+        self.0.fetch_add(1, Ordering::Relaxed);
+        done
+    }
+
+    /// The wait that goes on: a number that no other has.
+    pub fn now(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|wait| wait % 2 == 1)
+    }
+}
+
+/// Bytes in pieces, between which others may write: at ends of lines as far as they fit.
+fn pieces(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let most = &bytes[..bytes.len().min(PIECE)];
+        let end = most.iter().rposition(|byte| *byte == b'\n').map_or(most.len(), |at| at + 1);
+        let (piece, rest) = bytes.split_at(end);
+        bytes = rest;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
 
 /// Output of one stream, kept for JSON.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -99,8 +129,8 @@ pub struct Show {
     waiting: VecDeque<(Instant, usize)>,
     /// Longest line to hold, most bytes of a stream to keep.
     share: usize,
-    /// How often a piece was written.
-    shown: Arc<AtomicU64>,
+    /// Whether a place keeps it waiting.
+    stuck: Arc<Stuck>,
 }
 
 /// Our own two places come first.
@@ -156,13 +186,13 @@ impl Show {
         }
         let share = (MEMORY / taps.len().max(1)).clamp(4 * 1024, LINE_MAX);
         let folds = [Fold::new(nodes.len()), Fold::new(nodes.len())];
-        let (waiting, shown) = (VecDeque::new(), Arc::default());
-        Ok(Show { style, places, taps, folds, waiting, share, shown })
+        let (waiting, stuck) = (VecDeque::new(), Arc::default());
+        Ok(Show { style, places, taps, folds, waiting, share, stuck })
     }
 
-    /// The same, which counts here how often somebody took a piece of what is shown.
-    pub fn counted(self, shown: Arc<AtomicU64>) -> Show {
-        Show { shown, ..self }
+    /// The same, which tells there when it waits for somebody to take what is shown.
+    pub fn telling(self, stuck: Arc<Stuck>) -> Show {
+        Show { stuck, ..self }
     }
 
     /// Takes what a stream says.
@@ -285,14 +315,10 @@ impl Show {
             if place.buffer.is_empty() {
                 continue;
             }
-            let size = if place.waits { PIECE } else { place.buffer.len() };
-            let mut pieces = place.buffer.chunks(size);
-            let mut write = |file| {
-                pieces.try_for_each(|piece| {
-                    write_all(file, piece)?;
-                    self.shown.fetch_add(1, Ordering::Relaxed);
-                    Ok(())
-                })
+            let write = |file| match place.waits {
+                true => pieces(&place.buffer)
+                    .try_for_each(|piece| self.stuck.during(|| write_all(file, piece))),
+                false => write_all(file, &place.buffer),
             };
             if let Some(file) = &place.file
                 && let Err(error) = write(file)

@@ -631,7 +631,8 @@ fn ranks_that_are_to_end_have_their_time_though_nobody_reads_them_any_more() {
     let fifo = dir.0.join("out");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let mut wish = wish([dir.goal("out"), Goal::Nowhere]);
-    wish.grace = Duration::from_millis(500);
+    // Longer than a reader has when the job has ended.
+    wish.grace = Duration::from_millis(1500);
     let code = run(Fake::new(1, None), wish, move |fake, events| {
         let mut reader = std::fs::File::open(fifo).unwrap();
         assert_eq!(fake.told(), "start");

@@ -110,7 +110,7 @@ pub enum Error {
 /// Where the limit is that keeps something from being started, behind what the system says.
 fn limit(error: &io::Error) -> &'static str {
     match error.raw_os_error() {
-        Some(libc::EAGAIN) => "; look at ulimit -u",
+        Some(libc::EAGAIN) => "; look at ulimit -u, and at pids.max of the control group",
         Some(libc::EMFILE | libc::ETOOMANYREFS) => "; look at ulimit -n",
         _ => "",
     }

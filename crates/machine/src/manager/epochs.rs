@@ -32,6 +32,7 @@ fn orders(last: u32, jobs: &[u32], unheard: &[Unheard]) -> Vec<Order> {
         last,
         jobs: jobs.to_vec(),
         expected: expected.to_vec(),
+        only: None,
     };
     let first = &unheard[..unheard.len().min(UNHEARD_MAX)];
     let others = unheard[first.len()..].chunks(UNHEARD_MAX);

@@ -390,13 +390,13 @@ impl Manager {
         address: &str,
         (instance, arch, least): (u64, &str, Duration),
     ) -> Result<()> {
-        if self.is_connected(name, instance) {
-            return Ok(());
-        }
         if !self.nodes.coming().comes(&name.to_owned(), instance) {
             return fail(Errno::AGAIN, format!("{name} is being taken in already"));
         }
-        let taken = self.take_in(name, address, (instance, arch, least));
+        let taken = match self.is_connected(name, instance) {
+            true => Ok(()),
+            false => self.take_in(name, address, (instance, arch, least)),
+        };
         self.nodes.coming().over(&name.to_owned(), instance);
         taken
     }
@@ -413,6 +413,10 @@ impl Manager {
         let options =
             Options { deadline: Some(ANSWER), name: name.to_owned(), ..Options::default() };
         let client = line::connect("manager", &at, options)?;
+        let told = client.read("instance")?;
+        if String::from_utf8_lossy(&told).trim() != instance.to_string() {
+            return fail(Errno::AGAIN, format!("another start of {name} answers there"));
+        }
         let remote = Arc::new(Remote::new(&client, name));
         let views = client.walk("views")?;
         let link = Arc::new(Link {
@@ -481,7 +485,8 @@ impl Manager {
             return fail(Errno::AGAIN, format!("{name} does not belong to the global memory yet"));
         }
         let last = self.jobs().last;
-        let order = Order::Keep { last, jobs: Vec::new(), expected: Vec::new() };
+        let (jobs, expected, only) = (Vec::new(), Vec::new(), Some(instance));
+        let order = Order::Keep { last, jobs, expected, only };
         let (told, done) = mpsc::channel::<()>();
         self.mail.send(to, order, move || {
             // Nobody listens any more if it took too long.

@@ -269,7 +269,9 @@ impl Crew {
             // A start of this daemon before this one was meant.
             Order::Join { .. } => {}
             Order::Strobe(table) => self.strobe(&table),
-            Order::Keep { last, jobs, expected } => {
+            // The start before this one was meant, and this one may have jobs.
+            Order::Keep { only: Some(only), .. } if only != self.node.instance => {}
+            Order::Keep { last, jobs, expected, .. } => {
                 self.forget(|job| job <= last && !jobs.contains(&job));
                 for (node, job, rank) in expected {
                     if node == self.node.setup.name {

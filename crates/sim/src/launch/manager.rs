@@ -500,7 +500,8 @@ impl Manager {
             return hands.told.push_back(Tell::Connect(node, instance));
         }
         self.give_up(node, hands);
-        let order = Order::Keep { last: self.last, jobs: Vec::new(), expected: Vec::new() };
+        let (jobs, expected, only) = (Vec::new(), Vec::new(), Some(instance));
+        let order = Order::Keep { last: self.last, jobs, expected, only };
         self.outbox.push(Nodes::one(node), order, Some(Then::Link(node, instance)));
         self.post(hands);
     }
@@ -628,7 +629,7 @@ impl Manager {
         let open = || self.jobs.values().filter(|job| job.progress.phase() != Phase::Done);
         let expected = open().flat_map(|job| unheard(job, &new)).collect();
         let jobs = open().map(|job| job.attempt).collect();
-        let keep = Order::Keep { last: self.last, jobs, expected };
+        let keep = Order::Keep { last: self.last, jobs, expected, only: None };
         self.outbox.push(new, keep, None);
     }
 

@@ -9,9 +9,9 @@
 //! files that they name.
 //!
 //! Sessions are names, programs are words that say how long they run, and a node's connection to
-//! the manager ends with the one over which their cores talk. Left out are the manager's restart
-//! (its journal is a file), input of jobs and output, and ranks that are followed through their
-//! files.
+//! the manager is nothing but that it is there: it breaks with one of its core's, and closes when
+//! it dies. Left out are the manager's restart (its journal is a file), input of jobs and output,
+//! ranks that are followed through their files, and time limits of a minute.
 //!
 //! Work costs what [`Prices`] say. With prices and a network of its own [`model`] says how long a
 //! launch takes in a cluster of any size.

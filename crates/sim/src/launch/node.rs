@@ -252,7 +252,8 @@ impl Node {
             // A start of this daemon before this one was meant.
             Order::Join { .. } => {}
             Order::Strobe(table) => hands.set(STROBE, table.stamp()),
-            Order::Keep { last, jobs, expected } => {
+            Order::Keep { only: Some(only), .. } if *only != self.instance => {}
+            Order::Keep { last, jobs, expected, .. } => {
                 self.forget(|job| job <= *last && !jobs.contains(&job), hands);
                 for (node, job, rank) in expected {
                     if *node == self.name {
