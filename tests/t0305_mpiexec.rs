@@ -185,6 +185,11 @@ fn the_module_mpi_has_all_names_with_those_of_their_arguments_and_takes_what_pro
 }
 
 #[test]
+fn what_a_program_in_fortran_stores_before_it_starts_a_request_is_sent() {
+    is_right_in_fortran("kept", &["-Wall", "-Werror", "-O2"]);
+}
+
+#[test]
 fn the_module_mpi_takes_no_call_without_its_error_code() {
     let mpi = Mpi::installed();
     let mut wrapper = Command::new("sh");

@@ -570,8 +570,14 @@ mod tests {
     #[test]
     fn the_state_of_a_key_of_fortrans_goes_with_the_key() {
         let state: State = Arc::new(7);
-        let kept = Arc::downgrade(&state);
-        let create = || create(Sort::Comm, 0, 0, address(0));
+        let (kept, place) = (Arc::downgrade(&state), Arc::as_ptr(&state).addr());
+        let create = || {
+            // A tool may make one of its own before.
+            let own = create(Sort::Comm, 0, 0, address(0));
+            usable(Sort::Comm, own).expect("it was made").is_freed.store(true, Ordering::Relaxed);
+            forget(own);
+            create(Sort::Comm, 0, 0, address(place))
+        };
         let key = key_for_fortran(Numbers::Wide, state, create);
         assert!(kept.upgrade().is_some());
         usable(Sort::Comm, key).expect("it was made").is_freed.store(true, Ordering::Relaxed);
