@@ -110,7 +110,9 @@ pub(super) fn meaning(place: *mut c_void) -> Option<Meaning> {
 fn shared() -> Places {
     let (shared, own) = (found(libc::RTLD_DEFAULT), found(super::own()));
     let is_known = |place: usize| of(&shared, place).or_else(|| of(&own, place)).is_some();
-    if found_in_all().iter().any(|(place, _)| !is_known(*place)) {
+    // Others have blocks, too, which they do not use: they find the first of a name as all do.
+    let symbolic = found_in(libraries().into_iter().filter(|one| one.is_symbolic));
+    if symbolic.iter().any(|(place, _)| !is_known(*place)) {
         ARE_PRIVATE.store(true, Ordering::Relaxed);
     }
     shared
@@ -132,7 +134,7 @@ fn meaning_for_some(place: usize) -> Option<Meaning> {
     if SEEN.load(Ordering::Acquire) == so_far {
         return None;
     }
-    let places = found_in_all();
+    let places = found_in(libraries().into_iter());
     let known = of(&places, place);
     *PRIVATE.write().unwrap_or_else(PoisonError::into_inner) = places;
     SEEN.store(so_far, Ordering::Release);
@@ -149,10 +151,17 @@ fn found(handle: *mut c_void) -> Places {
     SYMBOLS.into_iter().filter_map(place).collect()
 }
 
-/// The places in all that is loaded.
-fn found_in_all() -> Places {
+/// Something that is loaded.
+struct Library {
+    name: CString,
+    /// It looks for its symbols in itself first.
+    is_symbolic: bool,
+}
+
+/// The places that all find, and those in libraries.
+fn found_in(libraries: impl Iterator<Item = Library>) -> Places {
     let mut places = found(libc::RTLD_DEFAULT);
-    for name in names() {
+    for Library { name, .. } in libraries {
         // SAFETY: the name ends with a zero; nothing is loaded, so nothing runs.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
         if handle.is_null() {
@@ -169,25 +178,57 @@ fn found_in_all() -> Places {
     places
 }
 
-/// The names of all that is loaded. The loader lets nobody open any of it while it tells them.
-fn names() -> Vec<CString> {
+/// All that is loaded. The loader lets nobody open any of it while it tells that.
+fn libraries() -> Vec<Library> {
     // SAFETY: the loader calls it with its structure, and with the list of below.
     unsafe extern "C" fn note(
         info: *mut libc::dl_phdr_info,
         _: libc::size_t,
-        names: *mut c_void,
+        libraries: *mut c_void,
     ) -> c_int {
         // SAFETY: the loader's structure, whose name ends with a zero, and the list of below.
         unsafe {
-            let name = CStr::from_ptr((*info).dlpi_name);
-            (*names.cast::<Vec<CString>>()).push(name.to_owned());
+            let name = CStr::from_ptr((*info).dlpi_name).to_owned();
+            let library = Library { name, is_symbolic: is_symbolic(&*info) };
+            (*libraries.cast::<Vec<Library>>()).push(library);
         }
         0
     }
-    let mut names: Vec<CString> = Vec::new();
+    let mut libraries: Vec<Library> = Vec::new();
     // SAFETY: the callback takes what it is given here.
-    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut names).cast()) };
-    names
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut libraries).cast()) };
+    libraries
+}
+
+/// Whether a library looks for its symbols in itself first: its dynamic section, a list of tags and
+/// values that ends with tag 0, has DT_SYMBOLIC, or DF_SYMBOLIC among its DT_FLAGS (System V ABI,
+/// chapter 5).
+///
+/// # Safety
+/// The structure is the loader's, of something that is loaded.
+unsafe fn is_symbolic(info: &libc::dl_phdr_info) -> bool {
+    const SYMBOLIC: usize = 16;
+    const FLAGS: (usize, usize) = (30, 2);
+    let count = usize::from(info.dlpi_phnum);
+    // SAFETY: so many headers are there, and the section lies where its header says.
+    unsafe {
+        let headers = match info.dlpi_phdr.is_null() {
+            true => &[][..],
+            false => std::slice::from_raw_parts(info.dlpi_phdr, count),
+        };
+        let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC);
+        let Some(dynamic) = dynamic else { return false };
+        let place = (info.dlpi_addr + dynamic.p_vaddr) as usize;
+        let mut entry = std::ptr::with_exposed_provenance::<[usize; 2]>(place);
+        loop {
+            match *entry {
+                [0, _] => return false,
+                [SYMBOLIC, _] => return true,
+                [tag, value] if tag == FLAGS.0 && value & FLAGS.1 != 0 => return true,
+                _ => entry = entry.add(1),
+            }
+        }
+    }
 }
 
 /// How many libraries were loaded so far, with those that are gone.
