@@ -2,6 +2,7 @@
 
 use super::list::Host;
 use super::{MARK, Reply, Way};
+use crate::keeper;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -45,6 +46,8 @@ pub struct Session {
     send: Option<Sender<Bytes>>,
     /// How many bytes of that the program has taken.
     taken: Arc<AtomicU64>,
+    /// The host has begun its part, which it has to end before it leaves.
+    has_answered: bool,
     /// When it is killed if it has not ended, once it was hung up.
     due: Option<Instant>,
     words: Receiver<String>,
@@ -139,8 +142,8 @@ impl Session {
         let threads = writes.and(reads).and(hears);
         threads.inspect_err(|_| _ = child.kill().and_then(|()| child.wait()))?;
         let (host, nodes) = (host.name.clone(), nodes.to_vec());
-        let (send, due) = (Some(send), None);
-        Ok(Session { host, nodes, child, pidfd, send, taken, due, words, complaints })
+        let (send, has_answered, due) = (Some(send), false, None);
+        Ok(Session { host, nodes, child, pidfd, send, taken, has_answered, due, words, complaints })
     }
 
     /// Says a word.
@@ -169,7 +172,9 @@ impl Session {
     /// What became of it instead, in words; `doing` is what it was to do.
     pub fn hear(&mut self, doing: &str, patience: Duration) -> Result<String, String> {
         let taken = || self.taken.load(Ordering::Relaxed);
-        await_word(&self.words, patience, taken).map_err(|silence| match silence {
+        let word = await_word(&self.words, patience, taken);
+        self.has_answered |= word.is_ok();
+        word.map_err(|silence| match silence {
             RecvTimeoutError::Timeout => {
                 let s = patience.as_secs();
                 format!("{doing}: nothing was heard from it for {s} s{}", self.last_words())
@@ -245,10 +250,12 @@ impl Session {
     }
 
     /// Ends its input, so that the host looks whether there is still a cluster. From now on the
-    /// program has a while to end: who has several hang up before they are dropped waits once.
+    /// program has a while to end, and the host for its daemons before: who has several hang up
+    /// before they are dropped waits once.
     pub fn hang_up(&mut self) {
         self.send = None;
-        self.due.get_or_insert_with(|| Instant::now() + ENDING);
+        let leaving = if self.has_answered { keeper::PATIENCE } else { Duration::ZERO };
+        self.due.get_or_insert_with(|| Instant::now() + leaving + ENDING);
     }
 }
 
