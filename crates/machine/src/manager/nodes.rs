@@ -6,7 +6,8 @@
 //! again through the global memory; whatever it ran is lost by then, so it is made to forget that
 //! before it is taken in. Silence alone proves nothing: a node whose lease in the global memory has
 //! ended gets no new jobs until it answers, since it would not hear of them. One that has not
-//! answered for [`SILENCE`] is *slow*, and whoever waits for it is told so; what it runs goes on.
+//! answered for [`SILENCE`](super::presence::SILENCE) is *slow*, and whoever waits for it is told
+//! so; what it runs goes on.
 
 use super::Manager;
 use super::beat::{Behind, behind};
