@@ -443,6 +443,16 @@ mod tests {
     }
 
     #[test]
+    fn what_others_write_to_the_same_pipe_comes_between_lines_unless_one_is_longer_than_a_piece() {
+        let line = [&[b'x'; 999][..], b"\n"].concat();
+        let long = [&[b'y'; PIECE + 1][..], b"\nend"].concat();
+        let bytes = [&line.repeat(5)[..], &long].concat();
+        let lengths: Vec<usize> = pieces(&bytes).map(<[u8]>::len).collect();
+        assert_eq!(lengths, [4 * line.len(), line.len(), PIECE, 2, 3]);
+        assert_eq!(pieces(&bytes).collect::<Vec<_>>().concat(), bytes);
+    }
+
+    #[test]
     fn a_prompt_on_a_terminal_is_shown_after_a_moment() {
         let (mut show, now) = (show(Style::Lines, true, 2), Instant::now());
         show.places[0].terminal = true;
