@@ -16,6 +16,7 @@ pub mod communicator;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod deadline;
+mod epoll;
 pub mod error;
 pub mod gateway;
 pub mod global;

@@ -2,8 +2,9 @@
 //! where they have none.
 
 use crate::deadline::Deadline;
+use crate::epoll;
 use crate::error::{Error, Result};
-use rustix::event::{Timespec, epoll};
+use rustix::event::Timespec;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 

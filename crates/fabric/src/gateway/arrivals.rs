@@ -3,8 +3,9 @@
 //! on two processors each look took 5 us before, and a barrier 1100.
 
 use super::layout::Layout;
+use crate::epoll;
 use crate::error::{Error, Result};
-use rustix::event::{Timespec, epoll};
+use rustix::event::Timespec;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 

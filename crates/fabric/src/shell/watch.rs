@@ -6,9 +6,10 @@
 
 use super::multicast::Multicast;
 use super::peer::{Peer, State};
+use crate::epoll;
 use crate::error::{Error, Result};
 use crate::protocol::NodeId;
-use rustix::event::{Timespec, epoll};
+use rustix::event::Timespec;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;

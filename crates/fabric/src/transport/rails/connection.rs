@@ -10,6 +10,7 @@ use super::rail::Rail;
 use super::receive::Receiver;
 use super::send::Sender;
 use crate::deadline::Deadline;
+use crate::epoll;
 use crate::error::{Error, Result};
 use crate::protocol::Time;
 use crate::strategy::emulated::{Active, Copied, Framed};
@@ -17,7 +18,7 @@ use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Wait};
 use crate::transport::socket::{is_ready, timespec};
 use crate::transport::{Adapter, Hello, Lane, Peer};
 use muster_base::limits::{RAILS_LINGER, RAILS_LINGER_MAX, RAILS_WINDOW, RAILS_WINDOW_SYSTEM};
-use rustix::event::{PollFlags, epoll};
+use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime,
