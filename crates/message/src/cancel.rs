@@ -24,6 +24,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     /// Takes a receive back that has taken no message; it ends as cancelled.
     pub fn cancel(&mut self, ticket: Ticket) {
         let number = ticket.0;
+        self.state.post_all();
         let operation = self.state.operations.get(number);
         let Some(Operation::Receive { wanted, taken: None, number: any, .. }) = operation else {
             return;

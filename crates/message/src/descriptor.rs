@@ -119,15 +119,6 @@ impl Encoded {
 }
 
 impl Head {
-    /// By what a receive takes the message, if it is one that receives take.
-    #[inline]
-    pub(crate) fn envelope(&self) -> Option<Envelope> {
-        match *self {
-            Head::Eager { envelope, .. } | Head::Offer { envelope, .. } => Some(envelope),
-            _ => None,
-        }
-    }
-
     /// The envelope of a head that is the first words and nothing more, as most are: of a short
     /// message of which nobody waits to be told that it was received.
     #[inline]

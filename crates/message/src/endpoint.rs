@@ -12,7 +12,7 @@
 //! receives that only it could have ended fail ([`Endpoint::give_up`]).
 
 use crate::buffer::Buffer;
-use crate::carrier::{Arrival, Carrier, Failure};
+use crate::carrier::{Carrier, Failure};
 use crate::descriptor::{Encoded, Envelope, Head};
 use crate::incoming::What;
 use crate::log::{Digest, Followed, Log};
@@ -22,7 +22,7 @@ use crate::outgoing::{Leaving, Outgoing};
 use crate::slab::Slab;
 use crate::state::{Body, Errand, Operation, State};
 use crate::waits::NOTES;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 /// Parts of messages that are taken at once.
@@ -40,15 +40,6 @@ pub enum Mode {
 /// An operation that has begun. It is to be polled until it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(pub(crate) u32);
-
-/// A receive whose message may be there at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Soon {
-    /// It was, had room in the buffer, and has so many bytes.
-    Ended(Envelope, usize),
-    /// The receive has begun.
-    Posted(Ticket),
-}
 
 /// A message that was taken out for one receive (MPI-5.0, 3.8.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,6 +89,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         let state = State {
             matching: Matching::default(),
             operations: Slab::new(),
+            unposted: VecDeque::new(),
             incoming: HashMap::default(),
             claims: Slab::new(),
             errands: Vec::new(),
@@ -278,6 +270,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     ) -> Result<Option<Ticket>, Failure> {
         let body = Body::new(buffer);
         let size = body.bytes().len();
+        self.state.post_all();
         if let Some(receive) = self.state.arrive(envelope) {
             self.state.begin(receive, envelope, (self.me, size), None);
             self.state.write(receive, 0, &mut body.bytes());
@@ -310,12 +303,13 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
 
     /// The same into a buffer that is kept.
     #[inline(always)]
-    fn receive_into(
+    pub(crate) fn receive_into(
         &mut self,
         wanted: Wanted,
         from: Option<u32>,
         buffer: &mut B,
     ) -> Result<Ticket, Failure> {
+        self.state.post_all();
         self.state.activity += 1;
         let operations = &mut self.state.operations;
         let (wanted, number) = match &mut self.state.order {
@@ -332,77 +326,9 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         Ok(Ticket(number))
     }
 
-    /// The same for one that is waited for: where its message comes in a moment, nothing has to be
-    /// posted.
-    ///
-    /// # Errors
-    /// As [`Endpoint::receive`].
-    #[inline(always)]
-    pub fn receive_soon(
-        &mut self,
-        wanted: Wanted,
-        from: Option<u32>,
-        buffer: &mut B,
-    ) -> Result<Soon, Failure> {
-        self.receive_within(self.carrier.looks(), wanted, from, buffer)
-    }
-
-    /// The same for one that is not waited for yet: where its message is there, nothing has to be
-    /// posted.
-    ///
-    /// # Errors
-    /// As [`Endpoint::receive`].
-    #[inline(always)]
-    pub fn receive_if_here(
-        &mut self,
-        wanted: Wanted,
-        from: Option<u32>,
-        buffer: &mut B,
-    ) -> Result<Soon, Failure> {
-        self.receive_within(1, wanted, from, buffer)
-    }
-
-    /// The same, after so many looks.
-    #[inline(always)]
-    fn receive_within(
-        &mut self,
-        looks: u32,
-        wanted: Wanted,
-        from: Option<u32>,
-        buffer: &mut B,
-    ) -> Result<Soon, Failure> {
-        let is_plain = self.state.order.is_none() && self.outgoing.waiting().is_empty();
-        if !is_plain || !self.state.matching.is_next(wanted) {
-            return self.receive_into(wanted, from, buffer).map(Soon::Posted);
-        }
-        let (state, me) = (&mut self.state, self.me);
-        for _ in 0..looks {
-            let mut soon = None;
-            let take = &mut |arrival: Arrival<'_>| {
-                soon = state.take_soon(me, arrival, wanted, from, buffer);
-            };
-            if !self.carrier.take(take)? {
-                continue;
-            }
-            match soon {
-                Some(soon) => {
-                    if !self.state.errands.is_empty() {
-                        self.run_errands()?;
-                    }
-                    return Ok(soon);
-                }
-                // There may be something to do for others first.
-                None => {
-                    state.is_free();
-                    break;
-                }
-            }
-        }
-        self.receive_into(wanted, from, buffer).map(Soon::Posted)
-    }
-
     /// What a receive would take: its envelope and its size.
     pub fn probe(&mut self, wanted: Wanted) -> Option<(Envelope, usize)> {
+        self.state.post_all();
         let Some((envelope, message)) = self.state.matching.probe(wanted) else {
             self.hope_for(wanted);
             return None;
@@ -419,6 +345,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
 
     /// Takes out what a receive would take, for [`Endpoint::receive_claimed`].
     pub fn claim(&mut self, wanted: Wanted) -> Option<(Claim, Envelope, usize)> {
+        self.state.post_all();
         let mut named = wanted;
         if let (None, Some(order)) = (wanted.source, &self.state.order)
             && let Some(followed) = &order.followed
@@ -457,6 +384,11 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     /// How an operation has ended, if it has. It is forgotten then.
     #[inline]
     pub fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
+        if self.state.unposted.front() == Some(&ticket.0)
+            && let Some(outcome) = self.take_first()
+        {
+            return Some(outcome);
+        }
         let has_ended = |operation: &Operation<B>| matches!(operation, Operation::Ended(..));
         match self.state.operations.remove_if(ticket.0, has_ended) {
             Some(Operation::Ended(outcome, _)) => Some(outcome),
@@ -466,6 +398,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
 
     /// Lets an operation go on that nobody will poll.
     pub fn release(&mut self, ticket: Ticket) {
+        self.state.post_all();
         if self.poll(ticket).is_none() {
             self.state.released.push(ticket.0);
         }
@@ -512,6 +445,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     /// That the carrier is broken.
     #[inline]
     pub fn progress(&mut self) -> Result<bool, Failure> {
+        self.state.post_all();
         let (state, me) = (&mut self.state, self.me);
         let mut moved = state.order.is_some() && state.take_held();
         // Not all that may be there: others have to be answered meanwhile.
@@ -608,6 +542,11 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             self.state.has_left(number, with_body, failure);
         }
         Ok(moved)
+    }
+
+    #[inline]
+    pub(crate) fn see_to_errands(&mut self) -> Result<(), Failure> {
+        if self.state.errands.is_empty() { Ok(()) } else { self.run_errands() }
     }
 
     fn run_errands(&mut self) -> Result<(), Failure> {

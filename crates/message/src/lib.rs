@@ -28,6 +28,7 @@ mod outgoing;
 mod quiescence;
 mod recent;
 mod slab;
+mod soon;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -38,8 +39,9 @@ pub use buffer::Buffer;
 pub use carrier::{Alarm, Arrival, Bytes, Carrier, Failure};
 pub use deadlock::{Besides, Detector, Note, Told, Wait};
 pub use descriptor::Envelope;
-pub use endpoint::{Claim, Endpoint, Mode, Outcome, Soon, Ticket};
+pub use endpoint::{Claim, Endpoint, Mode, Outcome, Ticket};
 pub use log::{Digest, Log};
 pub use matching::{Match, Matching, Wanted};
 pub use order::{Orders, departs};
+pub use soon::Soon;
 pub use waits::{ASIDE, Communicators, NOTES};

@@ -12,8 +12,10 @@ impl<T> Slab<T> {
 
     #[inline(always)]
     pub(crate) fn insert(&mut self, thing: T) -> u32 {
-        if let Some(number) = self.free.pop() {
-            self.places[number as usize] = Some(thing);
+        if let Some(number) = self.free.pop()
+            && let Some(place @ None) = self.places.get_mut(number as usize)
+        {
+            *place = Some(thing);
             return number;
         }
         self.places.push(Some(thing));
@@ -37,6 +39,15 @@ impl<T> Slab<T> {
 
     pub(crate) fn remove(&mut self, number: u32) -> Option<T> {
         self.remove_if(number, |_| true)
+    }
+
+    /// As [`Slab::remove`], of what nobody wants any more: it goes where it is.
+    #[inline(always)]
+    pub(crate) fn discard(&mut self, number: u32) {
+        if let Some(place @ Some(_)) = self.places.get_mut(number as usize) {
+            *place = None;
+            self.free.push(number);
+        }
     }
 
     #[inline(always)]

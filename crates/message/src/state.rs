@@ -3,7 +3,7 @@
 use crate::buffer::Buffer;
 use crate::carrier::{Arrival, Bytes, Failure};
 use crate::descriptor::{Envelope, HEAD, Head};
-use crate::endpoint::{Outcome, Soon, Ticket};
+use crate::endpoint::Outcome;
 use crate::incoming::{Incoming, Target, Unexpected, What};
 use crate::matching::{Matching, Wanted};
 use crate::mixed::Mixed;
@@ -11,7 +11,7 @@ use crate::order::{Held, Order};
 use crate::quiescence::Quiescence;
 use crate::slab::Slab;
 use crate::waits::{ASIDE, NOTES, is_note};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// Bytes that are brought to such a buffer at once.
 const STREWN: usize = 1 << 10;
@@ -83,6 +83,8 @@ pub(crate) enum Errand {
 pub(crate) struct State<B> {
     pub(crate) matching: Matching<u32, Unexpected>,
     pub(crate) operations: Slab<Operation<B>>,
+    /// Receives that have begun and are not posted (`soon.rs`), the first first.
+    pub(crate) unposted: VecDeque<u32>,
     pub(crate) incoming: HashMap<u32, Incoming, Mixed>,
     pub(crate) claims: Slab<(Envelope, Unexpected)>,
     pub(crate) errands: Vec<Errand>,
@@ -251,46 +253,6 @@ impl<B: Buffer> State<B> {
                 self.end(receive, outcome);
             }
         }
-    }
-
-    /// A part of a message has come, and there is one receive that is not posted; what becomes of
-    /// that, if the message is for it.
-    #[inline]
-    pub(crate) fn take_soon(
-        &mut self,
-        me: u32,
-        arrival: Arrival<'_>,
-        wanted: Wanted,
-        only: Option<u32>,
-        buffer: &mut B,
-    ) -> Option<Soon> {
-        if arrival.offset > 0 {
-            self.take(me, arrival);
-            return None;
-        }
-        let Arrival { from, total, first, bytes, .. } = arrival;
-        let came = HEAD + bytes.left();
-        let head = Head::take(first, bytes)?;
-        let envelope = head.0.envelope().filter(|envelope| wanted.takes(*envelope));
-        let Some(envelope) = envelope else {
-            self.take_headed(from, head, (total, came), bytes);
-            return None;
-        };
-        if let (Head::Eager { sync: None, .. }, true) = (head.0, came == total) {
-            self.activity += 1;
-            let outcome = write_all(buffer, envelope, bytes.left(), bytes);
-            if outcome.truncated().is_none() {
-                return Some(Soon::Ended(envelope, outcome.size));
-            }
-            let ended = Operation::Ended(outcome, self.epoch);
-            return Some(Soon::Posted(Ticket(self.operations.insert(ended))));
-        }
-        let buffer = buffer.keep();
-        let receive = Operation::Receive { wanted, from: only, buffer, taken: None, number: None };
-        let number = self.operations.insert(receive);
-        self.matching.post(wanted, number);
-        self.take_headed(from, head, (total, came), bytes);
-        Some(Soon::Posted(Ticket(number)))
     }
 
     /// The first part of a message, behind its head.
@@ -515,7 +477,7 @@ impl<B: Buffer> State<B> {
 
 /// Brings a whole message of so many bytes to a receive's buffer.
 #[inline(always)]
-fn write_all(
+pub(crate) fn write_all(
     buffer: &mut impl Buffer,
     envelope: Envelope,
     size: usize,
@@ -544,7 +506,7 @@ fn bring_some(buffer: &mut impl Buffer, at: usize, fits: usize, bytes: &mut dyn 
 
 /// That a message of so many bytes has been received where there was so much room.
 #[inline(always)]
-fn received(envelope: Envelope, size: usize, room: usize) -> Outcome {
+pub(crate) fn received(envelope: Envelope, size: usize, room: usize) -> Outcome {
     Outcome { length: size, ..Outcome::of(envelope, size.min(room)) }
 }
 

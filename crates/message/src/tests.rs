@@ -193,19 +193,30 @@ impl Job {
         self.ranks[at as usize].receive(wanted, from, into).unwrap()
     }
 
-    /// A receive that is waited for, or another one.
-    fn receive_soon(
+    /// A receive that is posted, one that is waited for, or one that is posted later.
+    fn receive_anyhow(
         &mut self,
         at: u32,
         from: Option<u32>,
         tag: Option<i32>,
         mut into: Bytes,
     ) -> Soon {
-        if self.roll(2) == 0 {
-            return Soon::Posted(self.receive(at, from, tag, into));
-        }
         let wanted = Wanted { context: 0, source: from, tag };
-        self.ranks[at as usize].receive_soon(wanted, from, &mut into).unwrap()
+        match self.roll(6) {
+            0 => Soon::Begun(self.receive(at, from, tag, into)),
+            1 => self.ranks[at as usize].receive_soon(wanted, from, &mut into).unwrap(),
+            _ => self.ranks[at as usize].receive_later(wanted, from, &mut into).unwrap(),
+        }
+    }
+
+    /// How a receive has ended, if it has.
+    fn ask(&mut self, at: u32, soon: Soon, outcome: &mut Option<Outcome>) {
+        if outcome.is_none() {
+            *outcome = match soon {
+                Soon::Ended(of, size) => Some(Outcome::of(of, size)),
+                Soon::Begun(ticket) => self.ranks[at as usize].poll(ticket),
+            };
+        }
     }
 
     fn progress(&mut self) {
@@ -297,7 +308,7 @@ proptest! {
                 let tag = (!wild[1]).then_some(tag);
                 let into = Bytes::new(vec![0; 700], job.roll(2) == 0);
                 let shared = into.bytes.clone();
-                received.push((to, job.receive_soon(to, source, tag, into), shared, None));
+                received.push((to, job.receive_anyhow(to, source, tag, into), shared, None));
             }
             let mode = if *sync { Mode::Synchronous } else { Mode::Standard };
             let bytes = Bytes::new(message(*size, number), *strewn);
@@ -306,12 +317,18 @@ proptest! {
             if job.roll(3) == 0 {
                 job.progress();
             }
+            // Those that are not posted look for their messages when they are asked for.
+            for (at, soon, _, outcome) in &mut received {
+                if job.roll(3) == 0 {
+                    job.ask(*at, *soon, outcome);
+                }
+            }
         }
         for (from, to, tag, _) in posts {
             let (source, tag) = ((!wild[0]).then_some(from), (!wild[1]).then_some(tag));
             let into = Bytes::new(vec![0; 700], false);
             let shared = into.bytes.clone();
-            received.push((to, job.receive_soon(to, source, tag, into), shared, None));
+            received.push((to, job.receive_anyhow(to, source, tag, into), shared, None));
         }
         for _ in 0..3000 {
             job.progress();
@@ -322,10 +339,7 @@ proptest! {
             }
         }
         for (at, soon, _, outcome) in &mut received {
-            *outcome = match soon {
-                Soon::Ended(of, size) => Some(Outcome::of(*of, *size)),
-                Soon::Posted(ticket) => job.ranks[*at as usize].poll(*ticket),
-            };
+            job.ask(*at, *soon, outcome);
             prop_assert!(outcome.is_some(), "a receive goes on");
         }
         // Of each two ranks and each tag, in the order of the receives: the sends in their order.
@@ -405,7 +419,10 @@ fn a_claimed_message_is_taken_by_nobody_else_though_its_rest_comes_later() {
 #[test]
 fn a_receive_can_be_withdrawn_until_it_has_taken_a_message() {
     let mut job = Job::new(2, 3);
-    let first = job.receive(1, Some(0), Some(1), Bytes::new(vec![0; 4], false));
+    let wanted = Wanted { context: 0, source: Some(0), tag: Some(1) };
+    let mut into = Bytes::new(vec![0; 4], false);
+    let first = job.ranks[1].receive_later(wanted, Some(0), &mut into).unwrap();
+    let Soon::Begun(first) = first else { panic!("nothing was sent") };
     let second = job.receive(1, Some(0), Some(1), Bytes::new(vec![0; 4], false));
     job.ranks[1].cancel(first);
     assert!(job.ranks[1].poll(first).unwrap().cancelled);

@@ -80,10 +80,10 @@ fn begin_receive(comm: &Comm, source: c_int, label: c_int, into: &mut Elements) 
     let Some((wanted, from)) = wanted(comm, source, label)? else {
         return Ok(Active::Ended(NOBODY));
     };
-    let soon = world()?.process.state().endpoint.receive_if_here(wanted, from, into)?;
+    let soon = world()?.process.state().endpoint.receive_later(wanted, from, into)?;
     Ok(match soon {
         Soon::Ended(of, size) => Active::Ended(request::status_of_message(of, size)),
-        Soon::Posted(ticket) => Active::Receive(ticket),
+        Soon::Begun(ticket) => Active::Receive(ticket),
     })
 }
 
@@ -96,7 +96,7 @@ fn receive_now(comm: &Comm, source: c_int, label: c_int, into: &mut Elements) ->
         if std::mem::take(&mut is_new) {
             match state.endpoint.receive_soon(wanted, from, into)? {
                 Soon::Ended(of, size) => return Ok(Some(Ok(request::status_of_message(of, size)))),
-                Soon::Posted(ticket) => posted = Some(ticket),
+                Soon::Begun(ticket) => posted = Some(ticket),
             }
         }
         Ok(posted.and_then(|ticket| state.outcome(ticket)).map(|outcome| received(&outcome)))

@@ -125,8 +125,12 @@ impl Requests {
     pub fn waits_for(&self, handles: &[MPI_Request]) -> Result<Waits> {
         let mut all = Waits::Messages;
         for handle in handles {
-            if let Some(active) = self.active(*handle)? {
-                all = all.and(waits(&active));
+            match self.get(*handle) {
+                // Most are messages.
+                Some(Request { active: Some(Active::Send(_) | Active::Receive(_)), .. }) => {}
+                Some(request) => all = request.active.as_ref().map_or(all, |it| all.and(waits(it))),
+                None if [SENT, MPI_REQUEST_NULL].contains(handle) => {}
+                None => return Err(wrong(*handle)),
             }
         }
         Ok(all)
@@ -218,13 +222,16 @@ impl Requests {
     /// Gives a request a handle. (As of other objects, memory has run out long before they do.)
     #[inline(always)]
     fn insert(&mut self, request: Request) -> MPI_Request {
-        let at = self.free.pop().unwrap_or(self.all.len());
-        if at == self.all.len() {
-            assert!(at < table::PLACES, "no more handles for requests");
-            self.all.push((0, None));
+        if let Some(at) = self.free.pop()
+            && let Some((uses, place @ None)) = self.all.get_mut(at)
+        {
+            *place = Some(request);
+            return handle_of(at, *uses);
         }
-        self.all[at].1 = Some(request);
-        handle_of(at, self.all[at].0)
+        let at = self.all.len();
+        assert!(at < table::PLACES, "no more handles for requests");
+        self.all.push((0, Some(request)));
+        handle_of(at, 0)
     }
 }
 

@@ -43,7 +43,7 @@ impl muster_message::Bytes for Lying<'_, '_> {
         self.0.len()
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, into: &mut [u8]) {
         self.0.read(into);
     }

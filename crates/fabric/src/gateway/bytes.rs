@@ -1,6 +1,7 @@
 //! The bytes of a message: how they are given to the gateway, and how it gives them.
 
-use super::layout::Memory;
+use super::layout::{Memory, copy_out};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A message as it is given: two parts, one behind the other.
 #[derive(Clone, Copy)]
@@ -65,6 +66,8 @@ enum Source<'a> {
 /// Bytes of the segment.
 struct Spans<'a> {
     memory: &'a dyn Memory,
+    /// All words of it, where they may be read without it.
+    words: Option<&'a [AtomicU64]>,
     /// Where those that were not read yet are: from which word on, and how many.
     spans: [(usize, usize); 2],
     /// How many of the first were read.
@@ -72,9 +75,10 @@ struct Spans<'a> {
 }
 
 impl<'a> Bytes<'a> {
-    #[inline]
-    pub(super) fn new(memory: &'a dyn Memory, spans: [(usize, usize); 2]) -> Bytes<'a> {
-        Bytes { source: Source::Segment(Spans { memory, spans, read: 0 }) }
+    #[inline(always)]
+    pub(super) fn new<M: Memory>(memory: &'a M, spans: [(usize, usize); 2]) -> Bytes<'a> {
+        let words = memory.bare();
+        Bytes { source: Source::Segment(Spans { memory, words, spans, read: 0 }) }
     }
 
     pub(super) fn of_line(get: &'a mut dyn FnMut(&mut [u8]), size: usize) -> Bytes<'a> {
@@ -97,7 +101,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// The next two words, little-endian, where as many bytes of a message begin here.
-    #[inline]
+    #[inline(always)]
     pub fn words(&mut self) -> Option<[u64; 2]> {
         match &mut self.source {
             Source::Segment(spans) => spans.words(),
@@ -114,7 +118,7 @@ impl<'a> Bytes<'a> {
     ///
     /// # Panics
     /// Where fewer are left.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, into: &mut [u8]) {
         assert!(into.len() <= self.len(), "{} bytes of {}", into.len(), self.len());
         match &mut self.source {
@@ -135,24 +139,31 @@ impl<'a> Bytes<'a> {
 }
 
 impl Spans<'_> {
-    #[inline]
+    #[inline(always)]
     fn words(&mut self) -> Option<[u64; 2]> {
         let (at, size) = self.spans[0];
         if size < 16 || self.read > 0 {
             return None;
         }
         self.read = 16;
-        Some([at, at + 1].map(|at| self.memory.load(at).to_le()))
+        let word = |at: usize| match self.words {
+            Some(words) => words[at].load(Ordering::Relaxed),
+            None => self.memory.load(at),
+        };
+        Some([at, at + 1].map(|at| word(at).to_le()))
     }
 
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, into: &mut [u8]) {
         let ((at, size), read) = (self.spans[0], self.read);
         if into.len() > size - read || !read.is_multiple_of(8) {
             return self.read_across(into);
         }
         self.read += into.len();
-        self.memory.read(at + read / 8, into);
+        match self.words {
+            Some(words) => copy_out(&words[at + read / 8..], into),
+            None => self.memory.read(at + read / 8, into),
+        }
     }
 
     /// The same of what is in both spans, or does not begin with a word.

@@ -52,8 +52,14 @@ pub(super) trait Memory {
     fn barrier(&self);
     /// A word that is likely to be read soon.
     fn expect(&self, _at: usize) {}
+    /// A word that is likely to be written soon.
+    fn claim(&self, _at: usize) {}
     /// Of what was written there, the first one who reads it waits: it may be brought nearer.
     fn pass_on(&self, _at: usize, _bytes: usize) {}
+    /// All words, where who has seen that a message is there may read it without this.
+    fn bare(&self) -> Option<&[AtomicU64]> {
+        None
+    }
     /// Copies bytes out, from the beginning of a word on.
     fn read(&self, at: usize, bytes: &mut [u8]);
     /// Copies bytes in; what the rest of the last word is then is open.
@@ -119,8 +125,18 @@ impl Memory for Arc<Mapped> {
     }
 
     #[inline]
+    fn claim(&self, at: usize) {
+        sys::prefetch_to_write(&self.words()[at]);
+    }
+
+    #[inline]
     fn pass_on(&self, at: usize, bytes: usize) {
         sys::demote(&self.words()[at..], bytes);
+    }
+
+    #[inline]
+    fn bare(&self) -> Option<&[AtomicU64]> {
+        Some(self.words())
     }
 
     fn read(&self, at: usize, bytes: &mut [u8]) {
@@ -140,8 +156,8 @@ impl Memory for Arc<Mapped> {
 const SHORT: usize = 64;
 
 /// Copies bytes out of words. The caller has seen that they are there (acquire).
-#[inline]
-fn copy_out(words: &[AtomicU64], bytes: &mut [u8]) {
+#[inline(always)]
+pub(super) fn copy_out(words: &[AtomicU64], bytes: &mut [u8]) {
     if bytes.len() >= SHORT {
         return sys::copy_out(words, bytes);
     }

@@ -201,6 +201,19 @@ pub(super) fn prefetch(word: &AtomicU64) {
     let _ = word;
 }
 
+/// Has the processor fetch a word's cache line to be written, while it does other things.
+/// Processors that do not know the instruction take it for none.
+#[inline]
+pub(super) fn prefetch_to_write(word: &AtomicU64) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: it changes nothing, whatever the address is.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) word.as_ptr(), options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = word;
+}
+
 /// Words of a line.
 const LINE: usize = 8;
 
