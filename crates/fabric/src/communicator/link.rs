@@ -68,12 +68,7 @@ impl<S: Stream> Link<S> {
         if buffer.is_empty() {
             return Ok(0);
         }
-        loop {
-            match self.stream.try_read(buffer) {
-                Err(Error::WouldBlock) => self.stream.wait(Ready::Receive, deadline)?,
-                done => return done,
-            }
-        }
+        self.stream.read(buffer, deadline)
     }
 
     /// Receives as many bytes as `buffer` has room for.

@@ -10,7 +10,9 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::region::{Region, Rights};
-use crate::strategy::{ActiveMessage, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Wait};
+use crate::strategy::{
+    ActiveMessage, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream, Wait,
+};
 use crate::transport::process::Process;
 use crate::transport::{Adapter, Hello, Lane, Listener, Peer, Transport};
 use std::io::{IoSlice, Read, Write};
@@ -481,6 +483,29 @@ impl ActiveMessage for Flood {
         let call = [0; 10];
         handlers.handle(CALL, &call, &mut |_, _| ()).map(|()| 1).map_err(|what| panic!("{what}"))
     }
+}
+
+/// The parts of a long message wake it again and again, and no byte of it can be read yet.
+impl Stream for Flood {
+    fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.0.try_write(bytes)
+    }
+
+    fn try_read(&mut self, _: &mut [u8]) -> Result<usize> {
+        Err(Error::WouldBlock)
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Stream::finish(&mut self.0)
+    }
+}
+
+#[test]
+fn a_links_read_ends_at_its_deadline_even_if_no_wait_of_its_stream_does() {
+    let (a, _b) = pair("reader", "writer");
+    let brief = Deadline::after(Duration::from_millis(5));
+    let error = in_time(move || Link::new(Flood(a)).read(&mut [0], brief).unwrap_err());
+    assert!(matches!(error, Error::Deadline { .. }), "{error}");
 }
 
 #[test]
