@@ -4,10 +4,11 @@ use super::{Adapted, Aspect, Kind, Operation};
 use crate::communicator::Object;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
+use crate::protocol::Payload;
 use crate::region::Region;
 use crate::strategy::{
     ActiveMessage, Bare, Completion, Datagram, Handler, Handlers, Key, Ready, RemoteCopy, Stream,
-    Wait,
+    Taken, Wait,
 };
 use crate::transport::Peer;
 use std::io::IoSlice;
@@ -39,6 +40,11 @@ impl<T: Wait, A: Aspect> Wait for Adapted<T, A> {
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.inner.descriptor()
     }
+
+    #[inline]
+    fn glance(&mut self) -> Option<bool> {
+        self.inner.glance()
+    }
 }
 
 impl<T: Datagram, A: Aspect> Datagram for Adapted<T, A> {
@@ -64,6 +70,16 @@ impl<T: Datagram, A: Aspect> Datagram for Adapted<T, A> {
     }
 
     #[inline]
+    fn try_queue(&mut self, parts: &[&[u8]], body: &Payload) -> Result<()> {
+        if !A::IS_PRESENT {
+            return self.inner.try_queue(parts, body);
+        }
+        let bytes = parts.iter().map(|part| part.len()).sum::<usize>() + body.len();
+        let operation = Operation { kind: Kind::Send, bytes };
+        self.enclose(operation, |inner| inner.try_queue(parts, body), |()| bytes)
+    }
+
+    #[inline]
     fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
         if !A::IS_PRESENT {
             return self.inner.try_take(take);
@@ -78,6 +94,31 @@ impl<T: Datagram, A: Aspect> Datagram for Adapted<T, A> {
             Ok(bytes)
         };
         self.enclose(operation, carry_out, |&bytes| bytes).map(drop)
+    }
+
+    #[inline]
+    fn try_keep(&mut self, take: &mut dyn FnMut(Taken<'_>)) -> Result<()> {
+        if !A::IS_PRESENT {
+            return self.inner.try_keep(take);
+        }
+        let operation = Operation { kind: Kind::Receive, bytes: self.inner.limit() };
+        let carry_out = |inner: &mut T| {
+            let mut bytes = 0;
+            inner.try_keep(&mut |message| {
+                bytes = match &message {
+                    Taken::Seen(message) => message.len(),
+                    Taken::Kept(message) => message.len(),
+                };
+                take(message);
+            })?;
+            Ok(bytes)
+        };
+        self.enclose(operation, carry_out, |&bytes| bytes).map(drop)
+    }
+
+    #[inline]
+    fn is_drained(&self) -> bool {
+        self.inner.is_drained()
     }
 
     #[inline]

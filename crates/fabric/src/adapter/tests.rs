@@ -8,7 +8,8 @@ use crate::communicator::double::{End, LIMIT, ROOM, pair};
 use crate::communicator::{Invocation, Link, Object, Port};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::{Datagram, Ready, Stream, Wait};
+use crate::protocol::Payload;
+use crate::strategy::{Datagram, Ready, Stream, Taken, Wait};
 use crate::transport::Peer;
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -199,6 +200,10 @@ impl Wait for OneStep {
     fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
         Ok(())
     }
+
+    fn glance(&mut self) -> Option<bool> {
+        self.note("glance", true).ok()
+    }
 }
 
 impl Datagram for OneStep {
@@ -212,6 +217,19 @@ impl Datagram for OneStep {
 
     fn try_take(&mut self, _: &mut dyn FnMut(&[u8])) -> Result<()> {
         self.note("try_take", ())
+    }
+
+    fn try_queue(&mut self, _: &[&[u8]], _: &Payload) -> Result<()> {
+        self.note("try_queue", ())
+    }
+
+    fn try_keep(&mut self, take: &mut dyn FnMut(Taken<'_>)) -> Result<()> {
+        take(Taken::Kept(Payload::from(b"abcd".to_vec())));
+        self.note("try_keep", ())
+    }
+
+    fn is_drained(&self) -> bool {
+        self.note("is_drained", true).is_ok()
     }
 
     fn send(&mut self, _: &[IoSlice<'_>], _: Deadline) -> Result<()> {
@@ -241,6 +259,10 @@ impl Stream for OneStep {
         self.note("read", 1)
     }
 
+    fn is_delivered(&self) -> bool {
+        self.note("is_delivered", false).is_err()
+    }
+
     fn finish(&mut self) -> Result<()> {
         Ok(())
     }
@@ -257,14 +279,20 @@ fn what_a_strategy_does_in_one_step_it_does_so_in_every_scenario() {
         end.take(soon(), &mut |message| assert_eq!(message, b"abc")).unwrap();
         assert_eq!(end.try_write_parts(parts).unwrap(), 2);
         end.read(&mut [0], soon()).unwrap();
+        assert_eq!(end.glance(), Some(true));
+        end.try_queue(&[b"a"], &Payload::from(b"bc".to_vec())).unwrap();
+        let kept = &mut |taken: Taken<'_>| assert!(matches!(taken, Taken::Kept(_)));
+        end.try_keep(kept).unwrap();
+        assert!(end.is_drained() && !end.is_delivered());
     }
     use_it(Adapted::new(one_step(), ()), &parts);
     use_it(Adapted::new(one_step(), (profiled,)), &parts);
-    let all = ["send", "take", "try_write_parts", "read"];
-    assert_eq!(*asked.lock().unwrap(), [all, all].concat());
-    for (kind, bytes) in [(Kind::Send, 3), (Kind::Receive, 3), (Kind::Write, 2), (Kind::Read, 1)] {
-        assert_eq!((profile.summary(kind).done, profile.summary(kind).bytes), (1, bytes));
-    }
+    let steps = ["send", "take", "try_write_parts", "read"];
+    let more = ["glance", "try_queue", "try_keep", "is_drained", "is_delivered"];
+    assert_eq!(*asked.lock().unwrap(), [&steps[..], &more, &steps, &more].concat());
+    let moved = |kind| (profile.summary(kind).done, profile.summary(kind).bytes);
+    let kinds = [Kind::Send, Kind::Receive, Kind::Write, Kind::Read];
+    assert_eq!(kinds.map(moved), [(2, 6), (2, 7), (1, 2), (1, 1)]);
     asked.lock().unwrap().clear();
     Shared::new(one_step()).try_write_parts(&parts).unwrap();
     assert_eq!(*asked.lock().unwrap(), ["try_write_parts"]);
