@@ -141,6 +141,10 @@ impl<T: Stream> Stream for Shared<T> {
         self.alone().try_read(buffer)
     }
 
+    fn is_delivered(&self) -> bool {
+        self.alone().is_delivered()
+    }
+
     fn finish(&mut self) -> Result<()> {
         self.alone().finish()
     }

@@ -294,8 +294,10 @@ fn what_a_strategy_does_in_one_step_it_does_so_in_every_scenario() {
     let kinds = [Kind::Send, Kind::Receive, Kind::Write, Kind::Read];
     assert_eq!(kinds.map(moved), [(2, 6), (2, 7), (1, 2), (1, 1)]);
     asked.lock().unwrap().clear();
-    Shared::new(one_step()).try_write_parts(&parts).unwrap();
-    assert_eq!(*asked.lock().unwrap(), ["try_write_parts"]);
+    let mut shared = Shared::new(one_step());
+    shared.try_write_parts(&parts).unwrap();
+    assert!(!shared.is_delivered(), "the strategy says so");
+    assert_eq!(*asked.lock().unwrap(), ["try_write_parts", "is_delivered"]);
 }
 
 /// Adds up.
