@@ -151,10 +151,7 @@ impl Desk {
             let Ok((count @ 1.., _)) = received else { continue };
             let Ok((pid, uid)) = sys::credentials(socket.as_fd()) else { continue };
             match control::read_ask(&bytes[..count]) {
-                Ok((job, rank)) => {
-                    let pid = Some(pid).filter(|pid| *pid != 0);
-                    return Some(Asking { job, rank, pid, uid, socket });
-                }
+                Ok((job, rank)) => return Some(Asking { job, rank, pid, uid, socket }),
                 Err(why) => refuse(&socket, &why),
             }
         }

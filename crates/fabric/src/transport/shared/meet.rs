@@ -45,7 +45,6 @@ fn place(path: &Path) -> Result<SocketAddrUnix> {
 pub(crate) fn peer(socket: &OwnedFd, name: String) -> Result<Peer> {
     let (pid, uid) = sys::credentials(socket.as_fd())
         .map_err(|error| Error::io("cannot see who the peer is", error))?;
-    let pid = Some(pid).filter(|pid| *pid != 0);
     Ok(Peer { uid: Some(uid), pid, ..Peer::new(name, Protection::Local) })
 }
 

@@ -180,8 +180,8 @@ pub(super) fn refuse_reading() -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Who is at the other end of a Unix socket: process (0 when it is outside of our namespace), user.
-pub(crate) fn credentials(socket: BorrowedFd<'_>) -> io::Result<(u32, u32)> {
+/// Who is at the other end of a Unix socket: process (none outside of our namespace), user.
+pub(crate) fn credentials(socket: BorrowedFd<'_>) -> io::Result<(Option<u32>, u32)> {
     let mut ids = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut size = size_of::<libc::ucred>() as libc::socklen_t;
     let to = (&raw mut ids).cast();
@@ -191,7 +191,7 @@ pub(crate) fn credentials(socket: BorrowedFd<'_>) -> io::Result<(u32, u32)> {
         libc::getsockopt(socket.as_raw_fd(), level, libc::SO_PEERCRED, to, &raw mut size)
     };
     match result {
-        0 => Ok((u32::try_from(ids.pid).unwrap_or(0), ids.uid)),
+        0 => Ok((u32::try_from(ids.pid).ok().filter(|pid| *pid != 0), ids.uid)),
         _ => Err(io::Error::last_os_error()),
     }
 }

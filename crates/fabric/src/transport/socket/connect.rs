@@ -200,7 +200,7 @@ impl Line {
             _ => None,
         };
         let uid = known.map(|(_, uid)| uid);
-        let pid = known.map(|(pid, _)| pid).filter(|pid| *pid != 0);
+        let pid = known.and_then(|(pid, _)| pid);
         let member = self.tunnel.as_ref().and_then(Tunnel::member);
         Peer { uid, pid, is_here: self.is_here, member, ..Peer::new(name, self.protection) }
     }
