@@ -10,10 +10,9 @@
 //! waits until its deadline.
 
 use super::control::{self, ASK};
-use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::transport::name::{SocketName, kept_waiting};
+use crate::transport::name::SocketName;
 use crate::transport::shared::strangers::Strangers;
 use crate::transport::shared::{meet, socket, sys};
 use rustix::event::PollFlags;
@@ -90,17 +89,8 @@ impl Desk {
     /// # Errors
     /// [`Error::Unsupported`] where somebody else does, and what the system says.
     pub fn open(path: &Path) -> Result<Desk> {
-        let address = Address::Shared(path.to_owned());
-        let socket = meet::open()?;
+        let (socket, _name) = meet::listen(path)?;
         let name = path.display().to_string();
-        let _name = SocketName::take(&socket, path).map_err(|error| match error {
-            Errno::BUSY => kept_waiting(&address),
-            Errno::ADDRINUSE => {
-                let why = "somebody listens there, or it is no socket".to_owned();
-                Error::Unsupported { address, why }
-            }
-            error => Error::io(format!("cannot listen at {name}"), error),
-        })?;
         Ok(Desk { socket: Arc::new(socket), name, _name, strangers: Strangers::default() })
     }
 

@@ -37,6 +37,24 @@ pub(crate) fn open() -> Result<OwnedFd> {
         .map_err(|error| Error::io("cannot open a socket", error))
 }
 
+/// Listens at a path.
+///
+/// # Errors
+/// [`Error::Unsupported`] where somebody else does, and what the system says.
+pub(crate) fn listen(path: &Path) -> Result<(OwnedFd, SocketName)> {
+    let socket = open()?;
+    let address = Address::Shared(path.to_owned());
+    match SocketName::take(&socket, path) {
+        Ok(name) => Ok((socket, name)),
+        Err(Errno::BUSY) => Err(kept_waiting(&address)),
+        Err(Errno::ADDRINUSE) => {
+            let why = "somebody listens there, or it is no socket".to_owned();
+            Err(Error::Unsupported { address, why })
+        }
+        Err(error) => Err(Error::io(format!("cannot listen at {address}"), error)),
+    }
+}
+
 fn place(path: &Path) -> Result<SocketAddrUnix> {
     SocketAddrUnix::new(path).map_err(|error| Error::io(path.display().to_string(), error))
 }
@@ -165,16 +183,7 @@ pub(super) struct Meeting {
 
 impl Meeting {
     pub(super) fn new(path: &Path, planners: Planners) -> Result<Meeting> {
-        let name = Address::Shared(path.to_owned());
-        let socket = open()?;
-        let _name = SocketName::take(&socket, path).map_err(|error| match error {
-            Errno::BUSY => kept_waiting(&name),
-            Errno::ADDRINUSE => {
-                let why = "somebody listens there, or it is no socket".to_owned();
-                Error::Unsupported { address: name.clone(), why }
-            }
-            error => Error::io(format!("cannot listen at {name}"), error),
-        })?;
+        let (socket, _name) = listen(path)?;
         Ok(Meeting {
             socket,
             path: path.to_owned(),
