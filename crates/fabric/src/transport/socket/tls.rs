@@ -221,8 +221,35 @@ impl Pinned {
     }
 }
 
-fn no_older_version() -> rustls::Error {
-    PeerIncompatible::Tls12NotOffered.into()
+/// What both sides ask of the other alike: the proof that it has the key it shows.
+macro_rules! proofs {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            _: &[u8],
+            _: &CertificateDer<'_>,
+            _: &DigitallySignedStruct,
+        ) -> Verified<HandshakeSignatureValid> {
+            Err(PeerIncompatible::Tls12NotOffered.into())
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            shown: &CertificateDer<'_>,
+            proof: &DigitallySignedStruct,
+        ) -> Verified<HandshakeSignatureValid> {
+            self.prove(message, shown, proof)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            vec![SignatureScheme::ED25519]
+        }
+
+        fn requires_raw_public_keys(&self) -> bool {
+            true
+        }
+    };
 }
 
 impl ServerCertVerifier for Pinned {
@@ -237,31 +264,7 @@ impl ServerCertVerifier for Pinned {
         self.check(shown).map(|()| ServerCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Verified<HandshakeSignatureValid> {
-        Err(no_older_version())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        shown: &CertificateDer<'_>,
-        proof: &DigitallySignedStruct,
-    ) -> Verified<HandshakeSignatureValid> {
-        self.prove(message, shown, proof)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
+    proofs!();
 }
 
 impl ClientCertVerifier for Pinned {
@@ -278,29 +281,5 @@ impl ClientCertVerifier for Pinned {
         self.check(shown).map(|()| ClientCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Verified<HandshakeSignatureValid> {
-        Err(no_older_version())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        shown: &CertificateDer<'_>,
-        proof: &DigitallySignedStruct,
-    ) -> Verified<HandshakeSignatureValid> {
-        self.prove(message, shown, proof)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
-    }
-
-    fn requires_raw_public_keys(&self) -> bool {
-        true
-    }
+    proofs!();
 }
