@@ -1,11 +1,10 @@
 //! Shared memory as it is: a connection of `shm!PATH`, measured by who listens. The other end is
 //! [`super::receiver`], in a process of its own if the caller starts one.
 
-use super::{MESSAGE_MAX, Track, copied};
+use super::{MESSAGE_MAX, Track};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::pipeline::calibrate::{Effort, calibrate};
-use crate::pipeline::choice::median;
 use crate::pipeline::costs::Costs;
 use crate::pipeline::plan::{Fixed, Plan};
 use crate::transport::shared::Link;
@@ -29,20 +28,6 @@ impl Memory {
     pub(super) fn new(link: Link) -> Memory {
         Memory { link, source: vec![1; MESSAGE_MAX] }
     }
-
-    fn send(&mut self, bytes: usize, wants_reply: bool) -> Result<()> {
-        self.source[0] = u8::from(wants_reply);
-        self.link.send(&[IoSlice::new(&self.source[..bytes])], Deadline::after(PATIENCE))
-    }
-
-    fn reply(&mut self) -> Result<()> {
-        self.link.receive(&mut [0; 1], Deadline::after(PATIENCE)).map(drop)
-    }
-
-    fn go_by(&mut self, plan: Plan) {
-        let short = if plan == Plan::Short { usize::MAX } else { 0 };
-        self.link.set_planner(Box::new(Fixed { short, long: plan }));
-    }
 }
 
 impl Track for Memory {
@@ -63,29 +48,21 @@ impl Track for Memory {
         Err(Error::Deadline { who, whom, what, waited: PATIENCE })
     }
 
-    fn latency(&mut self, plan: Plan, bytes: usize, count: usize) -> Result<f64> {
-        self.go_by(plan);
-        let mut times = Vec::with_capacity(count);
-        for _ in 0..count {
-            let start = Instant::now();
-            self.send(bytes, true)?;
-            self.reply()?;
-            times.push(start.elapsed().as_nanos() as f64);
-        }
-        Ok(median(&mut times))
+    fn send(&mut self, bytes: usize, wants_reply: bool) -> Result<()> {
+        self.source[0] = u8::from(wants_reply);
+        self.link.send(&[IoSlice::new(&self.source[..bytes])], Deadline::after(PATIENCE))
     }
 
-    fn stream(&mut self, plan: Plan, bytes: usize, count: usize) -> Result<f64> {
-        self.go_by(plan);
-        let start = Instant::now();
-        for number in 1..=count {
-            self.send(bytes, number == count)?;
-        }
-        self.reply()?;
-        Ok(start.elapsed().as_nanos() as f64 / count as f64)
+    fn reply(&mut self) -> Result<()> {
+        self.link.receive(&mut [0; 1], Deadline::after(PATIENCE)).map(drop)
     }
 
-    fn limit(&mut self, bytes: usize) -> f64 {
-        copied(&self.source[..bytes])
+    fn source(&self) -> &[u8] {
+        &self.source
+    }
+
+    fn go_by(&mut self, plan: Plan) {
+        let short = if plan == Plan::Short { usize::MAX } else { 0 };
+        self.link.set_planner(Box::new(Fixed { short, long: plan }));
     }
 }

@@ -46,14 +46,46 @@ trait Track {
     /// Measures the stages, at most that long, and how long it took.
     fn costs(&mut self, effort: Effort, time: Duration) -> Result<(Costs, Duration)>;
 
+    /// Sends a message, and says whether it is to be acknowledged.
+    fn send(&mut self, bytes: usize, wants_reply: bool) -> Result<()>;
+
+    /// Waits until it is.
+    fn reply(&mut self) -> Result<()>;
+
+    /// What is sent, at its full length.
+    fn source(&self) -> &[u8];
+
+    /// Has messages go as planned, where there is a choice.
+    fn go_by(&mut self, _plan: Plan) {}
+
     /// The median time of `count` messages from the first byte to the last, acknowledged.
-    fn latency(&mut self, plan: Plan, bytes: usize, count: usize) -> Result<f64>;
+    fn latency(&mut self, plan: Plan, bytes: usize, count: usize) -> Result<f64> {
+        self.go_by(plan);
+        let mut times = Vec::with_capacity(count);
+        for _ in 0..count {
+            let start = Instant::now();
+            self.send(bytes, true)?;
+            self.reply()?;
+            times.push(start.elapsed().as_nanos() as f64);
+        }
+        Ok(median(&mut times))
+    }
 
     /// The time of each of `count` messages, one close behind the other.
-    fn stream(&mut self, plan: Plan, bytes: usize, count: usize) -> Result<f64>;
+    fn stream(&mut self, plan: Plan, bytes: usize, count: usize) -> Result<f64> {
+        self.go_by(plan);
+        let start = Instant::now();
+        for number in 1..=count {
+            self.send(bytes, number == count)?;
+        }
+        self.reply()?;
+        Ok(start.elapsed().as_nanos() as f64 / count as f64)
+    }
 
     /// What as many bytes take at best.
-    fn limit(&mut self, bytes: usize) -> f64;
+    fn limit(&self, bytes: usize) -> f64 {
+        copied(&self.source()[..bytes])
+    }
 
     /// A byte's way to the other end, in nanoseconds.
     fn sentinel(&mut self) -> Result<f64> {

@@ -6,13 +6,12 @@
 //! end lets them arrive, reads them, and answers with the nanoseconds in eight bytes.
 
 use super::memory::PATIENCE;
-use super::{MESSAGE_MAX, Track, copied};
+use super::{MESSAGE_MAX, Track};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::pipeline::calibrate::{Effort, Medium, Sample, calibrate};
-use crate::pipeline::choice::{Grid, median};
+use crate::pipeline::choice::Grid;
 use crate::pipeline::costs::Costs;
-use crate::pipeline::plan::Plan;
 use crate::strategy::{Datagram, Ready, Stream};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
@@ -34,19 +33,6 @@ pub(super) struct Socket {
     pub(super) source: Vec<u8>,
 }
 
-impl Socket {
-    fn send(&mut self, bytes: usize, wants_reply: bool) -> Result<()> {
-        self.source[0] = u8::from(wants_reply);
-        let parts = [IoSlice::new(&self.source[..bytes])];
-        self.messages.send(&parts, Deadline::after(PATIENCE))
-    }
-
-    fn reply(&mut self) -> Result<()> {
-        self.bytes = None;
-        self.messages.take(Deadline::after(PATIENCE), &mut |_| ())
-    }
-}
-
 impl Track for Socket {
     fn costs(&mut self, effort: Effort, _time: Duration) -> Result<(Costs, Duration)> {
         let start = Instant::now();
@@ -59,28 +45,19 @@ impl Track for Socket {
         }
     }
 
-    fn latency(&mut self, _plan: Plan, bytes: usize, count: usize) -> Result<f64> {
-        let mut times = Vec::with_capacity(count);
-        for _ in 0..count {
-            let start = Instant::now();
-            self.send(bytes, true)?;
-            self.reply()?;
-            times.push(start.elapsed().as_nanos() as f64);
-        }
-        Ok(median(&mut times))
+    fn send(&mut self, bytes: usize, wants_reply: bool) -> Result<()> {
+        self.source[0] = u8::from(wants_reply);
+        let parts = [IoSlice::new(&self.source[..bytes])];
+        self.messages.send(&parts, Deadline::after(PATIENCE))
     }
 
-    fn stream(&mut self, _plan: Plan, bytes: usize, count: usize) -> Result<f64> {
-        let start = Instant::now();
-        for number in 1..=count {
-            self.send(bytes, number == count)?;
-        }
-        self.reply()?;
-        Ok(start.elapsed().as_nanos() as f64 / count as f64)
+    fn reply(&mut self) -> Result<()> {
+        self.bytes = None;
+        self.messages.take(Deadline::after(PATIENCE), &mut |_| ())
     }
 
-    fn limit(&mut self, bytes: usize) -> f64 {
-        copied(&self.source[..bytes])
+    fn source(&self) -> &[u8] {
+        &self.source
     }
 }
 
