@@ -15,6 +15,7 @@ pub mod socket;
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
+use crate::strategy::emulated::{Active, Copied};
 use crate::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream};
 use socket::Member;
 use std::fmt;
@@ -125,16 +126,20 @@ pub trait Adapter: Send {
     /// # Errors
     /// See [`Adapter::datagram`].
     fn stream(self: Box<Self>) -> Result<Box<dyn Stream>>;
-    /// Messages that name their handler.
+    /// Messages that name their handler; where a transport does not say otherwise, over datagrams.
     ///
     /// # Errors
     /// See [`Adapter::datagram`].
-    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>>;
-    /// Put and get.
+    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>> {
+        Ok(Box::new(Active::new(self.datagram()?)))
+    }
+    /// Put and get; where a transport does not say otherwise, over datagrams.
     ///
     /// # Errors
     /// See [`Adapter::datagram`].
-    fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>>;
+    fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>> {
+        Ok(Box::new(Copied::new(Active::new(self.datagram()?))))
+    }
 }
 
 /// Who accepts connections. Dropping it ends that; what was accepted lives on.

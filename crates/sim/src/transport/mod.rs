@@ -25,7 +25,7 @@ mod tests;
 pub use net::Net;
 
 use end::End;
-use muster_fabric::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream, emulated};
+use muster_fabric::strategy::{Datagram, Stream, emulated};
 use muster_fabric::transport::{
     Adapter, Capabilities, Hello, Listener, Peer, Protection, Strategies, Transport, hello,
 };
@@ -145,13 +145,5 @@ impl Adapter for Half {
 
     fn stream(self: Box<Self>) -> Result<Box<dyn Stream>> {
         Ok(Box::new(emulated::Streamed::new(self.end)))
-    }
-
-    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>> {
-        Ok(Box::new(emulated::Active::new(self.end)))
-    }
-
-    fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>> {
-        Ok(Box::new(emulated::Copied::new(emulated::Active::new(self.end))))
     }
 }

@@ -49,7 +49,7 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::emulated::{Active, Copied, Streamed};
-use crate::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream};
+use crate::strategy::{Datagram, RemoteCopy, Stream};
 use channel::Channel;
 use datagram::Messages;
 use greeting::Greeting;
@@ -398,10 +398,6 @@ impl Adapter for Connection {
 
     fn stream(self: Box<Self>) -> Result<Box<dyn Stream>> {
         Ok(Box::new(Streamed::new(Messages::new(self.0))))
-    }
-
-    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>> {
-        Ok(Box::new(Active::new(Messages::new(self.0))))
     }
 
     fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>> {

@@ -13,8 +13,8 @@ use crate::deadline::Deadline;
 use crate::epoll;
 use crate::error::{Error, Result};
 use crate::protocol::Time;
-use crate::strategy::emulated::{Active, Copied, Framed};
-use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Wait};
+use crate::strategy::emulated::Framed;
+use crate::strategy::{Datagram, Ready, Stream, Wait};
 use crate::transport::socket::{is_ready, timespec};
 use crate::transport::{Adapter, Hello, Lane, Peer};
 use muster_base::limits::{RAILS_LINGER, RAILS_LINGER_MAX, RAILS_WINDOW, RAILS_WINDOW_SYSTEM};
@@ -455,13 +455,5 @@ impl Adapter for End {
 
     fn stream(self: Box<Self>) -> Result<Box<dyn Stream>> {
         Ok(Box::new(self.joined))
-    }
-
-    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>> {
-        Ok(Box::new(Active::new(Framed::new(self.joined))))
-    }
-
-    fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>> {
-        Ok(Box::new(Copied::new(Active::new(Framed::new(self.joined)))))
     }
 }

@@ -4,8 +4,8 @@ use super::connect::Line;
 use super::sys;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::emulated::{Active, Copied, Framed};
-use crate::strategy::{ActiveMessage, Bare, Datagram, Ready, RemoteCopy, Stream, Wait};
+use crate::strategy::emulated::Framed;
+use crate::strategy::{Bare, Datagram, Ready, Stream, Wait};
 use crate::transport::{Adapter, Hello, Peer};
 use crate::wait::Patience;
 use rustix::buffer::spare_capacity;
@@ -274,13 +274,5 @@ impl Adapter for End {
 
     fn stream(self: Box<Self>) -> Result<Box<dyn Stream>> {
         Ok(Box::new(self.socket))
-    }
-
-    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>> {
-        Ok(Box::new(Active::new(Framed::new(self.socket.sleeping()?))))
-    }
-
-    fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>> {
-        Ok(Box::new(Copied::new(Active::new(Framed::new(self.socket.sleeping()?)))))
     }
 }

@@ -3,7 +3,7 @@
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::{ActiveMessage, Datagram, Ready, RemoteCopy, Stream, Wait};
+use crate::strategy::{Datagram, Ready, Stream, Wait};
 use crate::transport::rails::listener::Doors;
 use crate::transport::{Adapter, Hello, Lane, Listener, Peer, Protection};
 use muster_base::limits::{HELLOS_MAX, RAILS_JOIN_TIME};
@@ -64,14 +64,6 @@ impl Adapter for Caller {
 
     fn stream(self: Box<Self>) -> Result<Box<dyn Stream>> {
         Ok(self)
-    }
-
-    fn active_message(self: Box<Self>) -> Result<Box<dyn ActiveMessage>> {
-        panic!("rails are streams")
-    }
-
-    fn remote_copy(self: Box<Self>) -> Result<Box<dyn RemoteCopy>> {
-        panic!("rails are streams")
     }
 }
 
