@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -131,7 +131,6 @@ impl Gate {
     }
 
     pub(super) fn bell(&self, process: usize) -> BorrowedFd<'_> {
-        use std::os::fd::AsFd;
         self.bells[process].as_fd()
     }
 
@@ -350,11 +349,6 @@ impl Gate {
         self.has_woken.take()
     }
 
-    /// See [`Core::announce`].
-    pub(super) fn announce(&self, sleep: Sleep) {
-        self.core.announce(sleep);
-    }
-
     /// Becomes the sentinel where there is none, or where the daemon is.
     pub(super) fn keep_watch(&self) {
         let (own, daemon) = (self.core.me as u64 + 1, self.core.layout.here() as u64 + 1);
@@ -467,6 +461,5 @@ impl<M: Memory> Core<M> {
 }
 
 fn ring_at(bells: &[OwnedFd], process: usize) {
-    use std::os::fd::AsFd;
     ring(bells[process].as_fd());
 }

@@ -331,8 +331,7 @@ impl Node {
 
     /// Whether a rank here has ended.
     pub fn has_ended(&self, rank: u32) -> bool {
-        let ended = self.gate.core.layout.process(rank as usize, Process::Ended);
-        self.gate.core.memory.load(ended) == 1
+        self.gate.core.is_over(rank as usize)
     }
 
     /// A node is lost, as others know: sends to its ranks fail from now on.

@@ -718,7 +718,7 @@ impl Rank {
 
 impl Drop for Rank {
     fn drop(&mut self) {
-        self.gate.announce(Sleep::No);
+        self.gate.core.announce(Sleep::No);
         self.gate.leave_watch();
     }
 }

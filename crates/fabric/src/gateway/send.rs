@@ -9,7 +9,7 @@
 use super::boxes;
 use super::endpoint::{BATCH, Broken, CLOSED, Core, Wire, tag};
 use super::frame::{Frame, HEAD, Kind};
-use super::layout::{Boxes, Endpoint, Local, Memory, Pair, Process, SETS, Slot};
+use super::layout::{Boxes, Endpoint, Local, Memory, Pair, SETS, Slot};
 use muster_base::limits::GATEWAY_PIECE;
 
 /// How a pass of sending ended.
@@ -174,7 +174,7 @@ impl<M: Memory> Core<M> {
             total: 0,
             offset: 0,
         };
-        let has_ended = self.memory.load(self.layout.process(here, Process::Ended)) == 1;
+        let has_ended = self.is_over(here);
         for there in 0..self.layout.there(node) {
             let [taken, posted] = [Pair::Taken, Pair::Posted]
                 .map(|word| self.memory.load(self.layout.pair(node, here, there, word)));

@@ -49,7 +49,7 @@ impl Sleeper for Waiting<'_> {
             What::Piece | What::Delivery | What::Any([]) => Sleep::News,
             What::Room(_) | What::Any(_) => Sleep::Room,
         };
-        rank.gate.announce(sleep);
+        rank.gate.core.announce(sleep);
         rank.gate.keep_watch();
         let (holds, what) = (rank.has_untold(), self.what);
         let is_there = if holds { rank.is_heard(what) } else { rank.is_ready(what) };
@@ -64,7 +64,7 @@ impl Sleeper for Waiting<'_> {
             let has_heard = ready.contains(&OTHER);
             rank.ready = ready;
             if slept.is_err() || has_heard {
-                rank.gate.announce(Sleep::No);
+                rank.gate.core.announce(Sleep::No);
             }
             let is_late = slept?;
             if holds && is_late {
@@ -78,7 +78,7 @@ impl Sleeper for Waiting<'_> {
                 return Ok(());
             }
         }
-        rank.gate.announce(Sleep::No);
+        rank.gate.core.announce(Sleep::No);
         rank.crowd.wake();
         Ok(())
     }
