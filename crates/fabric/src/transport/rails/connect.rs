@@ -111,8 +111,7 @@ fn collect(
         match result {
             Ok(end) => {
                 if there.is_empty() {
-                    let left = deadline.left().unwrap_or_default();
-                    until = Deadline::after(RAILS_JOIN_TIME.min(left));
+                    until = deadline.sooner(RAILS_JOIN_TIME);
                 }
                 there.push((number, end));
             }
