@@ -14,7 +14,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::heartbeat::{self, Heartbeat};
 use crate::primitive::{
-    Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request, TERM_MAX,
+    ARITY_MAX, Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request, TERM_MAX,
 };
 use crate::protocol::{NodeId, Payload, Time};
 use crate::region::{Region, Rights};
@@ -150,8 +150,8 @@ impl Begin {
         if setup.me != node {
             return Err(format!("{node} cannot run as {}", setup.me));
         }
-        if !(1..=31).contains(&arity) {
-            return Err(format!("a tree's nodes have 1 to 31 children, not {arity}"));
+        if !(1..=ARITY_MAX).contains(&arity) {
+            return Err(format!("a tree's nodes have 1 to {ARITY_MAX} children, not {arity}"));
         }
         match self {
             Begin::With(members) if !members.contains(master) => {

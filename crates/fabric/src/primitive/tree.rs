@@ -21,7 +21,7 @@ pub const ARITY_MAX: usize = 31;
 
 /// So many children a node has at most: each is a bit of what an operation waits for, and all of
 /// them together mean something else there.
-pub const CHILDREN_MAX: usize = u128::BITS as usize - 1;
+const CHILDREN_MAX: usize = u128::BITS as usize - 1;
 
 /// A child and the interval of nodes below it, itself included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
