@@ -198,11 +198,6 @@ impl<T, A: Aspect> Adapted<T, A> {
         self.inner
     }
 
-    /// The aspects.
-    pub fn aspects(&self) -> &A {
-        &self.aspects
-    }
-
     /// Carries out an operation of the abstraction, enclosed; `moved` says of its result how much
     /// it moved. For operations that have no method here.
     ///

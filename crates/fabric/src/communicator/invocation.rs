@@ -139,11 +139,6 @@ impl<A: ActiveMessage> Invocation<A> {
         self.ends.objects.remove(&number)
     }
 
-    /// A handle of the peer's object.
-    pub fn handle(&mut self, object: u32) -> Handle<'_, A> {
-        Handle { invocation: self, object }
-    }
-
     /// Invokes a method and waits for what it returns.
     ///
     /// # Errors
@@ -395,22 +390,6 @@ impl Handlers for Ends {
 impl Place {
     fn is_free(&self) -> bool {
         matches!(self.state, State::Free)
-    }
-}
-
-/// An object at the other end.
-pub struct Handle<'a, A> {
-    invocation: &'a mut Invocation<A>,
-    object: u32,
-}
-
-impl<A: ActiveMessage> Handle<'_, A> {
-    /// Invokes a method of it.
-    ///
-    /// # Errors
-    /// See [`Invocation::call`].
-    pub fn invoke(&mut self, method: u16, arguments: &[u8], deadline: Deadline) -> Result<Vec<u8>> {
-        self.invocation.call(self.object, method, arguments, deadline)
     }
 }
 

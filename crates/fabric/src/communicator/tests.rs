@@ -417,7 +417,7 @@ fn with_sum(use_it: impl FnOnce(&mut Invocation<End>)) {
 fn an_invocation_returns_what_the_object_returns_errors_included() {
     with_sum(|caller| {
         assert_eq!(caller.call(7, 0, &[2, 3], soon()).unwrap(), [5]);
-        assert_eq!(caller.handle(7).invoke(1, &[9, 3], soon()).unwrap(), [3]);
+        assert_eq!(caller.call(7, 1, &[9, 3], soon()).unwrap(), [3]);
         let error = caller.call(7, 1, &[9, 0], soon()).unwrap_err().to_string();
         assert_eq!(error, "owner refuses: nothing is divided by zero");
         let error = caller.call(8, 0, &[], soon()).unwrap_err().to_string();
