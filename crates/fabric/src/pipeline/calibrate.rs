@@ -3,7 +3,7 @@
 use super::cache;
 use super::choice::median;
 use super::costs::{Copy, Costs, Side};
-use super::plan::{Plan, Planner};
+use super::plan::Plan;
 use super::stage::Stage;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -170,71 +170,71 @@ impl Injection {
     }
 }
 
-/// A medium or a planner whose times are falsified.
-#[derive(Debug)]
-pub struct Injected<T> {
-    /// What is true.
-    pub inner: T,
-    /// By how much it is falsified.
-    pub injection: Injection,
-}
-
-impl<M: Medium> Medium for Injected<M> {
-    fn cache(&self) -> usize {
-        self.inner.cache()
-    }
-
-    fn inline(&self) -> usize {
-        self.inner.inline()
-    }
-
-    fn hop(&mut self) -> Duration {
-        self.injection.apply(Plan::Short, self.inner.hop())
-    }
-
-    fn copies(&mut self, sample: Sample) -> [Duration; 2] {
-        self.inner.copies(sample).map(|time| self.injection.apply(Plan::Short, time))
-    }
-
-    fn single_copy(&mut self, sample: Sample) -> Option<Duration> {
-        Some(self.injection.apply(Plan::SingleCopy, self.inner.single_copy(sample)?))
-    }
-
-    fn is_absent(&self) -> bool {
-        self.inner.is_absent()
-    }
-}
-
-impl<P: Planner> Planner for Injected<P> {
-    fn plan(&mut self, bytes: usize) -> Plan {
-        self.inner.plan(bytes)
-    }
-
-    fn stream(&mut self, bytes: usize) -> Plan {
-        self.inner.stream(bytes)
-    }
-
-    fn is_sampling(&mut self) -> bool {
-        self.inner.is_sampling()
-    }
-
-    fn observe(&mut self, bytes: usize, plan: Plan, time: Duration) {
-        self.inner.observe(bytes, plan, self.injection.apply(plan, time));
-    }
-
-    fn is_new(&mut self, bytes: usize) -> bool {
-        self.inner.is_new(bytes)
-    }
-
-    fn meet(&mut self, peer: &str, medium: &mut dyn Medium) {
-        self.inner.meet(peer, medium);
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::costs::tests::medium;
+    use super::super::plan::Planner;
     use super::*;
+
+    /// A medium or a planner whose times are falsified.
+    pub struct Injected<T> {
+        /// What is true.
+        pub inner: T,
+        /// By how much it is falsified.
+        pub injection: Injection,
+    }
+
+    impl<M: Medium> Medium for Injected<M> {
+        fn cache(&self) -> usize {
+            self.inner.cache()
+        }
+
+        fn inline(&self) -> usize {
+            self.inner.inline()
+        }
+
+        fn hop(&mut self) -> Duration {
+            self.injection.apply(Plan::Short, self.inner.hop())
+        }
+
+        fn copies(&mut self, sample: Sample) -> [Duration; 2] {
+            self.inner.copies(sample).map(|time| self.injection.apply(Plan::Short, time))
+        }
+
+        fn single_copy(&mut self, sample: Sample) -> Option<Duration> {
+            Some(self.injection.apply(Plan::SingleCopy, self.inner.single_copy(sample)?))
+        }
+
+        fn is_absent(&self) -> bool {
+            self.inner.is_absent()
+        }
+    }
+
+    impl<P: Planner> Planner for Injected<P> {
+        fn plan(&mut self, bytes: usize) -> Plan {
+            self.inner.plan(bytes)
+        }
+
+        fn stream(&mut self, bytes: usize) -> Plan {
+            self.inner.stream(bytes)
+        }
+
+        fn is_sampling(&mut self) -> bool {
+            self.inner.is_sampling()
+        }
+
+        fn observe(&mut self, bytes: usize, plan: Plan, time: Duration) {
+            self.inner.observe(bytes, plan, self.injection.apply(plan, time));
+        }
+
+        fn is_new(&mut self, bytes: usize) -> bool {
+            self.inner.is_new(bytes)
+        }
+
+        fn meet(&mut self, peer: &str, medium: &mut dyn Medium) {
+            self.inner.meet(peer, medium);
+        }
+    }
 
     /// A medium with known costs, which counts the time that measuring it would take.
     pub struct Simulated {

@@ -1,7 +1,7 @@
 //! All times here are simulated: what a message takes is computed, and the clock is their sum.
 
-use super::super::calibrate::tests::Simulated;
-use super::super::calibrate::{Injected, Injection};
+use super::super::calibrate::Injection;
+use super::super::calibrate::tests::{Injected, Simulated};
 use super::super::costs::tests::medium;
 use super::*;
 
