@@ -1,6 +1,7 @@
 //! How long to wait at most. Every wait of the fabric has a deadline, and one that has passed says
 //! who waited for whom ([`crate::Error::Deadline`]).
 
+use crate::error::Error;
 use std::time::{Duration, Instant};
 
 /// Eighty years: every clock and every call of the system can say so much.
@@ -50,6 +51,17 @@ impl Deadline {
     /// How long it has been waited for.
     pub fn waited(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    /// It has passed: who has waited for whom until now, and for what.
+    pub fn missed(
+        &self,
+        who: impl ToString,
+        whom: impl ToString,
+        what: impl Into<String>,
+    ) -> Error {
+        let (who, whom, what) = (who.to_string(), whom.to_string(), what.into());
+        Error::Deadline { who, whom, what, waited: self.waited() }
     }
 }
 

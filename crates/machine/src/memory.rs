@@ -412,13 +412,9 @@ impl Memory {
                 return Ok(());
             };
             membership = match self.member.wait_epoch(membership.epoch, deadline) {
-                Err(Error::Deadline { waited, .. }) => {
-                    return Err(Error::Deadline {
-                        who: "the manager".to_owned(),
-                        whom: name_of(missing),
-                        what: "to belong to the cluster's global memory".to_owned(),
-                        waited,
-                    });
+                Err(Error::Deadline { .. }) => {
+                    let what = "to belong to the cluster's global memory";
+                    return Err(deadline.missed("the manager", name_of(missing), what));
                 }
                 other => other?,
             };

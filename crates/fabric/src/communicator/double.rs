@@ -157,12 +157,7 @@ impl Wait for End {
                 return Ok(());
             }
             let Some(left) = deadline.left() else {
-                return Err(Error::Deadline {
-                    who: "a test".to_owned(),
-                    whom: self.peer.name.clone(),
-                    what: format!("{ready:?}"),
-                    waited: deadline.waited(),
-                });
+                return Err(deadline.missed("a test", &self.peer.name, format!("{ready:?}")));
             };
             state = way.changed.wait_timeout(state, left).unwrap().0;
         }

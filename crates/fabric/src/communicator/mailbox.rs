@@ -254,12 +254,8 @@ impl<D: Datagram> Mailbox<D> {
         let count = self.senders();
         let Mailbox { many, places, ready, name, .. } = self;
         let mut has_rung = false;
-        let late = |waited| Error::Deadline {
-            who: name.clone(),
-            whom: format!("any of {count} senders"),
-            what: "no message has come".to_owned(),
-            waited,
-        };
+        let whom = || format!("any of {count} senders");
+        let late = || deadline.missed(&name, whom(), "no message has come");
         many.wait(deadline, late, |number| has_rung |= arrived(places, ready, number))?;
         self.silent_too();
         if has_rung { self.open() } else { Ok(()) }

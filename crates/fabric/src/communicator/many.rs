@@ -75,16 +75,14 @@ impl Many {
     }
 
     /// Waits until something may have arrived at an end, and names those which know. It may return
-    /// early; after the deadline, `what` says what was waited for.
+    /// early; after the deadline, `late` says what was waited for.
     pub(super) fn wait(
         &mut self,
         deadline: Deadline,
-        what: impl FnOnce(Duration) -> Error,
+        late: impl FnOnce() -> Error,
         ready: impl FnMut(u64),
     ) -> Result<()> {
-        let Some(left) = deadline.left() else {
-            return Err(what(deadline.waited()));
-        };
+        let left = deadline.left().ok_or_else(late)?;
         if self.looks < LOOKS {
             self.looks += 1;
             std::thread::yield_now();

@@ -375,14 +375,13 @@ impl<R: RemoteCopy> Segment<R> {
         });
         self.many.press(is_pressed);
         let Segment { many, parts, owners, .. } = self;
-        let late = |waited| {
+        let late = || {
             let slow = parts.iter().find(|part| part.owner.is_some() && part.operation == place);
             let (who, whom) = match slow.and_then(|part| part.owner).map(|at| &owners[at].piece) {
                 Some(Piece::There(copy, _)) => (copy.me().to_owned(), copy.peer().to_string()),
                 _ => ("a segment".to_owned(), "the owners of its pieces".to_owned()),
             };
-            let what = "an operation has not ended".to_owned();
-            Error::Deadline { who, whom, what, waited }
+            deadline.missed(who, whom, "an operation has not ended")
         };
         many.wait(deadline, late, |_| {})
     }

@@ -325,8 +325,7 @@ fn ended(peer: &str) -> Error {
 }
 
 fn late(peer: &str, deadline: Deadline) -> Error {
-    let (who, what) = ("a node's gateway".to_owned(), "an answer to its opening".to_owned());
-    Error::Deadline { who, whom: peer.to_owned(), what, waited: deadline.waited() }
+    deadline.missed("a node's gateway", peer, "an answer to its opening")
 }
 
 /// Takes a connection's socket and keys, and has it hold what frames may need.

@@ -116,12 +116,8 @@ impl Desk {
             }
             let (mut all, until) = self.strangers.polled(&self.socket, deadline);
             if !meet::readable(&mut all, until)? && deadline.left().is_none() {
-                return Err(Error::Deadline {
-                    who: self.name.clone(),
-                    whom: "the ranks of this node".to_owned(),
-                    what: "that one asks for the gateway".to_owned(),
-                    waited: deadline.waited(),
-                });
+                let (whom, what) = ("the ranks of this node", "that one asks for the gateway");
+                return Err(deadline.missed(&self.name, whom, what));
             }
             if all[0].revents().contains(PollFlags::HUP) {
                 return Err(Error::Closed { peer: self.name.clone() });

@@ -637,8 +637,7 @@ impl Rank {
                 (first.unwrap_or_default(), "taking what was sent to it")
             }
         };
-        let (who, what, waited) = (self.place().to_string(), what.to_owned(), deadline.waited());
-        Err(Error::Deadline { who, whom, what, waited })
+        Err(deadline.missed(self.place(), whom, what))
     }
 
     /// All that may send it something, for people.
@@ -730,12 +729,7 @@ fn hear(control: &OwnedFd, packet: &mut [u8], deadline: Deadline) -> Result<Cont
             return Ok(said);
         }
         let Some(left) = deadline.left() else {
-            return Err(Error::Deadline {
-                who: "a rank".to_owned(),
-                whom: DAEMON.to_owned(),
-                what: "to be let in".to_owned(),
-                waited: deadline.waited(),
-            });
+            return Err(deadline.missed("a rank", DAEMON, "to be let in"));
         };
         let time = Timespec {
             tv_sec: left.as_secs().min(1 << 30) as i64,

@@ -123,7 +123,8 @@ impl Board {
                 others if others.is_empty() => "itself".to_owned(),
                 others => format!("itself or {others}"),
             };
-            let late = || self.late(all, format!("to signal event {event} (TEST-EVENT)"), deadline);
+            let what = || format!("to signal event {event} (TEST-EVENT)");
+            let late = || deadline.missed(self.node, all, what());
             let error = || error.unwrap_or_else(late);
             state = self.sleep(state, deadline, error)?;
         }
@@ -139,7 +140,7 @@ impl Board {
         let mut state = self.lock();
         while state.membership.epoch <= after {
             let what = || format!("to begin an epoch after {after}");
-            let error = || self.late(self.master.to_string(), what(), deadline);
+            let error = || deadline.missed(self.node, self.master, what());
             state = self.sleep(state, deadline, error)?;
         }
         Ok(state.membership.clone())
@@ -157,10 +158,6 @@ impl Board {
         }
         let left = deadline.left().ok_or_else(error)?;
         Ok(self.changed.wait_timeout(state, left).expect("nobody panics with it").0)
-    }
-
-    fn late(&self, whom: String, what: String, deadline: Deadline) -> Error {
-        Error::Deadline { who: self.node.to_string(), whom, what, waited: deadline.waited() }
     }
 
     /// Signals an event; the core has checked that it exists.

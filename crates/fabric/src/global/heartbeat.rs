@@ -194,12 +194,8 @@ impl Beats {
                 return Err(Error::Closed { peer: "the heartbeat".to_owned() });
             }
             let Some(left) = deadline.left() else {
-                return Err(Error::Deadline {
-                    who: self.log.me.to_string(),
-                    whom: self.log.master.to_string(),
-                    what: format!("to strobe after strobe {}", self.seen),
-                    waited: deadline.waited(),
-                });
+                let what = format!("to strobe after strobe {}", self.seen);
+                return Err(deadline.missed(self.log.me, self.log.master, what));
             };
             let waited = self.log.changed.wait_timeout(state, left);
             state = waited.expect("nobody panics with it").0;

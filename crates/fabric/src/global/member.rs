@@ -511,12 +511,7 @@ impl Asked {
             return end(ending);
         }
         let missing = awaited.filter(|nodes| !nodes.is_empty());
-        Err(Error::Deadline {
-            who: self.node.to_string(),
-            whom: missing.as_ref().unwrap_or(&self.set).to_string(),
-            what: self.what.to_owned(),
-            waited: deadline.waited(),
-        })
+        Err(deadline.missed(self.node, missing.as_ref().unwrap_or(&self.set), self.what))
     }
 }
 

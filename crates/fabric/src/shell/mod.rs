@@ -266,12 +266,10 @@ where
     ) -> Result<R> {
         let told = self.hand().told(look)?;
         self.hand().wait(&told, deadline).map_err(|error| match error {
-            RecvTimeoutError::Timeout => Error::Deadline {
-                who: self.me.to_string(),
-                whom: format!("its own shell of the {}", self.service),
-                what: "to look at the protocol".to_owned(),
-                waited: deadline.waited(),
-            },
+            RecvTimeoutError::Timeout => {
+                let whom = format!("its own shell of the {}", self.service);
+                deadline.missed(self.me, whom, "to look at the protocol")
+            }
             RecvTimeoutError::Disconnected => inbox::ended(),
         })
     }

@@ -67,8 +67,7 @@ pub enum Taken<'a> {
 
 /// A deadline has passed while the peer did something, and not what is waited for.
 pub(crate) fn late(end: &(impl Wait + ?Sized), what: &str, deadline: Deadline) -> Error {
-    let (who, whom) = (end.me().to_owned(), end.peer().name.clone());
-    Error::Deadline { who, whom, what: what.to_owned(), waited: deadline.waited() }
+    deadline.missed(end.me(), &end.peer().name, what)
 }
 
 /// What [`Datagram::try_queue`] was given, as one row of parts.

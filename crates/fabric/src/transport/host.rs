@@ -63,12 +63,9 @@ fn resolve_by(
     thread.map_err(|source| Error::Exhausted { what: "threads", source })?;
     match answer.recv_timeout(deadline.left().unwrap_or_default()) {
         Ok(result) => result.map_err(|source| Error::io(format!("looking up {address}"), source)),
-        Err(RecvTimeoutError::Timeout) => Err(Error::Deadline {
-            who: address.to_string(),
-            whom: "the system's resolver".to_owned(),
-            what: "the addresses of its host".to_owned(),
-            waited: deadline.waited(),
-        }),
+        Err(RecvTimeoutError::Timeout) => {
+            Err(deadline.missed(address, "the system's resolver", "the addresses of its host"))
+        }
         Err(RecvTimeoutError::Disconnected) => panic!("the resolver panicked"),
     }
 }

@@ -38,12 +38,7 @@ impl Wait for End {
             Ready::Receive => "a message",
             Ready::Send => "room for a message",
         };
-        Err(Error::Deadline {
-            who: self.me.clone(),
-            whom: self.peer.name.clone(),
-            what: what.to_owned(),
-            waited: deadline.waited(),
-        })
+        Err(deadline.missed(&self.me, &self.peer.name, what))
     }
 }
 

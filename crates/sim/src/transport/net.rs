@@ -175,11 +175,7 @@ impl Net {
         hello: &Hello,
         deadline: Deadline,
     ) -> Result<usize> {
-        let late = || {
-            let what = "being accepted".to_owned();
-            let (who, whom) = (hello.name.clone(), to.to_string());
-            Error::Deadline { who, whom, what, waited: deadline.waited() }
-        };
+        let late = || deadline.missed(&hello.name, to, "being accepted");
         let has_room = |state: &mut State| {
             state.doors.get(&node).is_none_or(|waiting| waiting.len() < SIMULATED_WAITING)
         };
@@ -214,12 +210,7 @@ impl Net {
         let (mut state, _) = self.wait_until(deadline, is_there);
         let first = state.doors.get_mut(&node).and_then(VecDeque::pop_front);
         self.changed.notify_all();
-        first.ok_or_else(|| Error::Deadline {
-            who: at.to_string(),
-            whom: "any peer".to_owned(),
-            what: "a connection".to_owned(),
-            waited: deadline.waited(),
-        })
+        first.ok_or_else(|| deadline.missed(at, "any peer", "a connection"))
     }
 
     /// Memory for a message, if it may be sent now.

@@ -55,8 +55,7 @@ impl Wait for Pipe {
 
     /// Both ends are in one thread: to wait would be for ever.
     fn wait(&mut self, _: Ready, deadline: Deadline) -> Result<()> {
-        let (who, whom) = ("a test".to_owned(), self.peer.name.clone());
-        Err(Error::Deadline { who, whom, what: "a turn".to_owned(), waited: deadline.waited() })
+        Err(deadline.missed("a test", &self.peer.name, "a turn"))
     }
 }
 

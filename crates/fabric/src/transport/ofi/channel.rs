@@ -542,12 +542,7 @@ impl Channel {
     /// One step of a wait: looks again, or sleeps for a while.
     pub fn pause(&mut self, patience: &mut Patience) -> Result<()> {
         let Some(left) = patience.deadline.left() else {
-            return Err(Error::Deadline {
-                who: self.who.clone(),
-                whom: self.peer.name.clone(),
-                what: patience.what.to_owned(),
-                waited: patience.deadline.waited(),
-            });
+            return Err(patience.deadline.missed(&self.who, &self.peer.name, patience.what));
         };
         if patience.start.elapsed() < SPIN {
             std::thread::yield_now();

@@ -232,8 +232,7 @@ fn finish(greeting: &mut Greeting, to: &Address, deadline: Deadline) -> Result<C
 }
 
 fn late(to: &Address, what: &str, deadline: Deadline) -> Error {
-    let (who, whom) = ("a connector".to_owned(), to.to_string());
-    Error::Deadline { who, whom, what: what.to_owned(), waited: deadline.waited() }
+    deadline.missed("a connector", to, what)
 }
 
 fn watch(socket: BorrowedFd<'_>) -> PollFd<'_> {
@@ -348,12 +347,7 @@ impl Door {
                 return Ok(channel);
             }
             let Some(mut left) = deadline.left() else {
-                return Err(Error::Deadline {
-                    who: self.address.to_string(),
-                    whom: "anybody".to_owned(),
-                    what: "a connection".to_owned(),
-                    waited: deadline.waited(),
-                });
+                return Err(deadline.missed(&self.address, "anybody", "a connection"));
             };
             // Who comes on top of them waits until one is through.
             let has_room = self.callers.len() < HELLOS_MAX;

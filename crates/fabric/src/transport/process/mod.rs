@@ -97,9 +97,7 @@ impl Transport for Process {
                 Err(TrySendError::Full(link)) => theirs = link,
             }
             if deadline.left().is_none() {
-                let (who, what) = (hello.name.clone(), "to be accepted".to_owned());
-                let waited = deadline.waited();
-                return Err(Error::Deadline { who, whom: peer.clone(), what, waited });
+                return Err(deadline.missed(&hello.name, &peer, "to be accepted"));
             }
             std::thread::sleep(AGAIN);
         }
@@ -120,12 +118,9 @@ impl Listener for Named {
     fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
         match self.queue.recv_timeout(deadline.left().unwrap_or_default()) {
             Ok(link) => Ok(Box::new(link)),
-            Err(RecvTimeoutError::Timeout) => Err(Error::Deadline {
-                who: self.address.to_string(),
-                whom: "anybody".to_owned(),
-                what: "a connection".to_owned(),
-                waited: deadline.waited(),
-            }),
+            Err(RecvTimeoutError::Timeout) => {
+                Err(deadline.missed(&self.address, "anybody", "a connection"))
+            }
             Err(RecvTimeoutError::Disconnected) => unreachable!("the table holds a sender"),
         }
     }

@@ -136,8 +136,7 @@ fn none(
     }
     let peer = to.to_string();
     if failed.is_empty() {
-        let (who, what) = (hello.name.clone(), "one of its rails".to_owned());
-        return Error::Deadline { who, whom: peer, what, waited: deadline.waited() };
+        return deadline.missed(&hello.name, peer, "one of its rails");
     }
     let why = failed.iter().map(|(number, error)| match error {
         Error::Refused { why, .. } => format!("{}: {why}", rails[*number]),

@@ -328,9 +328,7 @@ impl Wait for Joined {
                 return Ok(());
             }
             let Some(left) = deadline.left() else {
-                let (who, whom) = (self.me.clone(), self.peer.name.clone());
-                let (what, waited) = (what.to_owned(), deadline.waited());
-                return Err(Error::Deadline { who, whom, what, waited });
+                return Err(deadline.missed(&self.me, &self.peer.name, what));
             };
             self.sleep(left)?;
         }

@@ -217,9 +217,7 @@ impl Listener for Doors {
             }
             admitted?;
             let Some(left) = deadline.left() else {
-                let (who, whom) = (self.address.to_string(), "anybody".to_owned());
-                let (what, waited) = ("rails of a connection".to_owned(), deadline.waited());
-                return Err(Error::Deadline { who, whom, what, waited });
+                return Err(deadline.missed(&self.address, "anybody", "rails of a connection"));
             };
             self.sleep(left)?;
         }

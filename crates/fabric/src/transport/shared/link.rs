@@ -445,8 +445,7 @@ impl Link {
             Some(pid) => format!("{} (process {pid})", self.peer.name),
             None => self.peer.name.clone(),
         };
-        let waited = deadline.waited();
-        Error::Deadline { who: self.who.clone(), whom, what: what.to_owned(), waited }
+        deadline.missed(&self.who, whom, what)
     }
 
     fn is_ready(&mut self, ready: Ready) -> bool {

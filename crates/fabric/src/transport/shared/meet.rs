@@ -91,12 +91,7 @@ pub(crate) fn reach(path: &Path, name: &str, who: &str, deadline: Deadline) -> R
                 std::thread::sleep(AGAIN);
             }
             Err(Errno::AGAIN | Errno::INTR) => {
-                return Err(Error::Deadline {
-                    who: who.to_owned(),
-                    whom: name.to_owned(),
-                    what: "to be accepted".to_owned(),
-                    waited: deadline.waited(),
-                });
+                return Err(deadline.missed(who, name, "to be accepted"));
             }
             Err(error @ (Errno::NOENT | Errno::CONNREFUSED)) => {
                 let (peer, why) = (name.to_owned(), format!("nobody listens there ({error})"));
@@ -115,12 +110,6 @@ pub(super) fn connect(
     planners: &Planners,
 ) -> Result<Link> {
     let name = Address::Shared(path.to_owned()).to_string();
-    let late = |what: &str| Error::Deadline {
-        who: hello.name.clone(),
-        whom: name.clone(),
-        what: what.to_owned(),
-        waited: deadline.waited(),
-    };
     // First, so that who has connected speaks at once.
     let (memory, segment) = segment::create(hello.lane)?;
     let socket = reach(path, &name, &hello.name, deadline)?;
@@ -132,7 +121,7 @@ pub(super) fn connect(
     let gone = |error: Errno| Error::Refused { peer: name.clone(), why: error.to_string() };
     socket::send(socket.as_fd(), &hello::write(hello), Some(memory.as_fd())).map_err(gone)?;
     if !readable(&mut [PollFd::new(&socket, PollFlags::IN)], deadline)? {
-        return Err(late("an answer to its hello"));
+        return Err(deadline.missed(&hello.name, name, "an answer to its hello"));
     }
     let mut answer = [0; ANSWER_MAX];
     let (count, _) = socket::receive(socket.as_fd(), &mut answer).map_err(gone)?;
@@ -203,12 +192,8 @@ impl Meeting {
             let_in.map_err(|errno| Error::io("cannot accept a connection", errno))?;
             let (mut all, until) = self.strangers.polled(&self.socket, deadline);
             if !readable(&mut all, until)? && deadline.left().is_none() {
-                return Err(Error::Deadline {
-                    who: Address::Shared(self.path.clone()).to_string(),
-                    whom: "anybody".to_owned(),
-                    what: "a connection".to_owned(),
-                    waited: deadline.waited(),
-                });
+                let who = Address::Shared(self.path.clone());
+                return Err(deadline.missed(who, "anybody", "a connection"));
             }
         }
     }

@@ -230,8 +230,7 @@ fn refused(to: &Address, why: &str) -> Error {
 }
 
 fn late((to, hello): (&Address, &Hello), what: &str, deadline: Deadline) -> Error {
-    let (who, whom) = (hello.name.clone(), to.to_string());
-    Error::Deadline { who, whom, what: what.to_owned(), waited: deadline.waited() }
+    deadline.missed(&hello.name, to, what)
 }
 
 fn wait(

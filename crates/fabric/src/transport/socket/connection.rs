@@ -152,9 +152,7 @@ impl Wait for Socket {
                 return Ok(());
             }
             if left.is_none() {
-                let (who, whom) = (self.me.clone(), self.peer.name.clone());
-                let (what, waited) = (what.to_owned(), deadline.waited());
-                return Err(Error::Deadline { who, whom, what, waited });
+                return Err(deadline.missed(&self.me, &self.peer.name, what));
             }
         }
     }

@@ -283,9 +283,7 @@ impl Listener for Door {
             }
             admitted?;
             let Some(left) = deadline.left() else {
-                let (who, whom) = (self.address.to_string(), "anybody".to_owned());
-                let (what, waited) = ("a hello".to_owned(), deadline.waited());
-                return Err(Error::Deadline { who, whom, what, waited });
+                return Err(deadline.missed(&self.address, "anybody", "a hello"));
             };
             self.sleep(left)?;
         }

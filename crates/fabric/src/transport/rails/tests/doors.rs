@@ -82,8 +82,7 @@ impl Listener for Door {
 
     fn accept(&mut self, deadline: Deadline) -> Result<Box<dyn Adapter>> {
         if self.waiting == 0 {
-            let [who, whom, what] = ["a door", "anybody", "a caller"].map(str::to_owned);
-            return Err(Error::Deadline { who, whom, what, waited: deadline.waited() });
+            return Err(deadline.missed("a door", "anybody", "a caller"));
         }
         self.waiting -= 1;
         let (name, service, lane) = ("any".to_owned(), "test".to_owned(), Lane::Bulk);
