@@ -1,11 +1,15 @@
-//! `cargo xtask miri`: the rings of shared memory under Miri, which sees undefined behaviour
-//! (`crates/fabric/src/transport/shared/tests/ring.rs`). Miri comes with a nightly toolchain only.
+//! `cargo xtask miri`: the rings of shared memory, and the rings, boxes and boards of a gateway's
+//! segment, under Miri, which sees undefined behaviour (`transport/shared/tests/ring.rs` and
+//! `gateway/tests/interleavings.rs` of crates/fabric/src). Miri comes with a nightly toolchain only.
 
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Result, ensure};
 
 use crate::workspace::{check_tests, no_arguments, root, target_dir};
+
+/// Races and all else, but not whose borrows end when.
+const UNBORROWED: &str = "-Zmiri-disable-stacked-borrows";
 
 fn nightly() -> Command {
     let mut cargo = Command::new("cargo");
@@ -27,11 +31,16 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
         "no Miri: rustup toolchain install nightly --component miri --component rust-src"
     );
     let root = root()?;
-    let mut test = nightly();
-    test.current_dir(&root).args(["test", "-p", "muster-fabric", "--lib", "shared::tests::ring"]);
-    // Property tests write down what failed, which needs a real clock and file system.
-    test.env("MIRIFLAGS", "-Zmiri-disable-isolation");
-    test.env("CARGO_TARGET_DIR", target_dir(&root).join("miri"));
-    check_tests(&mut test)?;
+    // A segment's memory is asked for as a whole at each access, and to look at the borrows of
+    // eight megabytes takes two seconds each time.
+    let runs = [("shared::tests::ring", ""), ("gateway::tests::interleavings", UNBORROWED)];
+    for (tests, flags) in runs {
+        let mut test = nightly();
+        test.current_dir(&root).args(["test", "-p", "muster-fabric", "--lib", tests]);
+        // Property tests write down what failed, which needs a real clock and file system.
+        test.env("MIRIFLAGS", format!("-Zmiri-disable-isolation {flags}"));
+        test.env("CARGO_TARGET_DIR", target_dir(&root).join("miri"));
+        check_tests(&mut test)?;
+    }
     Ok(ExitCode::SUCCESS)
 }

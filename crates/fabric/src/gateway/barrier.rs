@@ -29,7 +29,7 @@ pub(super) fn is_registered() -> bool {
 pub(super) fn all() {
     fence(Ordering::SeqCst);
     // A program may have forbidden itself the call since (seccomp(2)).
-    if membarrier(MembarrierCommand::GlobalExpedited).is_err() {
+    if is_registered() && membarrier(MembarrierCommand::GlobalExpedited).is_err() {
         IS_REGISTERED.store(false, Ordering::Relaxed);
     }
 }

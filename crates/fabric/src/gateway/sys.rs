@@ -1,5 +1,5 @@
 //! What a socket holds, for which rustix has no call, and copies of many bytes in and out of the
-//! segment.
+//! segment. Miri knows none of the instructions by which processors are told what to fetch.
 #![allow(unsafe_code)]
 
 use super::batch::Part;
@@ -191,13 +191,13 @@ pub(super) fn copy_in(words: &[AtomicU64], bytes: &[u8]) {
 /// Has the processor fetch a word's cache line, while it does other things.
 #[inline]
 pub(super) fn prefetch(word: &AtomicU64) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: it changes nothing, whatever the address is.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch(word.as_ptr().cast(), _MM_HINT_T0);
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = word;
 }
 
@@ -205,16 +205,17 @@ pub(super) fn prefetch(word: &AtomicU64) {
 /// Processors that do not know the instruction take it for none.
 #[inline]
 pub(super) fn prefetch_to_write(word: &AtomicU64) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: it changes nothing, whatever the address is.
     unsafe {
         std::arch::asm!("prefetchw [{}]", in(reg) word.as_ptr(), options(nostack, preserves_flags));
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = word;
 }
 
 /// Words of a line.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 const LINE: usize = 8;
 
 /// Up to how many bytes all lines are moved on, and of more one of how many.
@@ -228,7 +229,7 @@ const ONE_OF: usize = 3;
 #[inline]
 pub(super) fn demote(words: &[AtomicU64], bytes: usize) {
     let every = if bytes <= ALL { 1 } else { ONE_OF };
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     for line in words[..bytes.div_ceil(8)].chunks(LINE).skip(every - 1).step_by(every) {
         // SAFETY: it changes nothing, whatever the address is.
         unsafe {
@@ -236,7 +237,7 @@ pub(super) fn demote(words: &[AtomicU64], bytes: usize) {
             std::arch::asm!("cldemote [{}]", in(reg) line, options(nostack, preserves_flags));
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = (words, every);
 }
 
@@ -245,7 +246,7 @@ pub(super) fn demote(words: &[AtomicU64], bytes: usize) {
 ///
 /// # Panics
 /// Where there are fewer, or they do not begin a line.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) fn stream_in(words: &[AtomicU64], bytes: &[u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
     assert!(bytes.len() <= size_of_val(words), "{} bytes", bytes.len());
@@ -266,7 +267,7 @@ pub(super) fn stream_in(words: &[AtomicU64], bytes: &[u8]) {
 }
 
 /// The same, where nothing of the kind is known: a copy.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
 pub(super) fn stream_in(words: &[AtomicU64], bytes: &[u8]) {
     copy_in(words, bytes);
 }

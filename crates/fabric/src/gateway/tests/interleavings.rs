@@ -1,9 +1,11 @@
-//! The rings, boxes and boards of a segment in every interleaving of those who use them, within
-//! loom's bounds (`cargo xtask loom`). What the protocol gives to one side at a time is in cells
-//! that loom watches: an access of the other side's that is not behind the first fails.
-//!
-//! The cheap side of a fence (`barrier.rs`) is a fence here: with the one of who sleeps it makes
-//! the same order, and no two cheap sides rely on each other.
+//! The rings, boxes and boards of a segment, used by several at a time: in every interleaving within
+//! loom's bounds (`cargo xtask loom`, `interleavings/bounds.rs`), and by threads as they come, also
+//! under Miri (`cargo xtask miri`, `interleavings/threads.rs`).
+
+#[cfg(loom)]
+mod bounds;
+#[cfg(not(loom))]
+mod threads;
 
 use super::*;
 use crate::gateway::barrier;
@@ -11,108 +13,11 @@ use crate::gateway::board::{self, Spot};
 use crate::gateway::frame::{Frame, Kind};
 use crate::gateway::layout::Process as Word;
 use crate::gateway::layout::{About, Boxes, CALLS, Endpoint, Local, Pair, SETS, Sleep, Slot};
-use loom::cell::Cell;
-use loom::model::Builder;
-use loom::sync::atomic::{AtomicU64, Ordering, fence};
-use loom::sync::{Arc, Condvar, Mutex};
-use loom::thread;
+#[cfg(loom)]
+use bounds::{Arc, Condvar, Mutex, Shared, Words, explore, thread};
 use muster_base::limits::{GATEWAY_SLOTS, NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES};
-
-/// A word that any process may access at any time, or one that is one side's at a time.
-enum Held {
-    Shared(AtomicU64),
-    Guarded(Cell<u64>),
-}
-
-/// The words of a segment that a test uses.
-#[derive(Default)]
-struct Words(BTreeMap<usize, Held>);
-
-impl Words {
-    fn share(&mut self, words: impl IntoIterator<Item = usize>) {
-        self.0.extend(words.into_iter().map(|at| (at, Held::Shared(AtomicU64::new(0)))));
-    }
-
-    fn guard(&mut self, words: impl IntoIterator<Item = usize>, value: u64) {
-        self.0.extend(words.into_iter().map(|at| (at, Held::Guarded(Cell::new(value)))));
-    }
-
-    fn shared(&self, at: usize) -> &AtomicU64 {
-        match &self.0[&at] {
-            Held::Shared(word) => word,
-            Held::Guarded(_) => panic!("word {at} is one side's at a time"),
-        }
-    }
-}
-
-impl Memory for Arc<Words> {
-    fn load(&self, at: usize) -> u64 {
-        match &self.0[&at] {
-            Held::Shared(word) => word.load(Ordering::Acquire),
-            Held::Guarded(word) => word.get(),
-        }
-    }
-
-    fn store(&self, at: usize, value: u64) {
-        match &self.0[&at] {
-            Held::Shared(word) => word.store(value, Ordering::Release),
-            Held::Guarded(word) => word.set(value),
-        }
-    }
-
-    fn publish(&self, at: usize, value: u64) {
-        self.shared(at).store(value, Ordering::Release);
-        fence(Ordering::SeqCst);
-    }
-
-    fn replace(&self, at: usize, old: u64, new: u64) -> bool {
-        let word = self.shared(at);
-        word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).is_ok()
-    }
-
-    fn take(&self, at: usize) -> u64 {
-        self.shared(at).swap(0, Ordering::AcqRel)
-    }
-
-    fn raise(&self, at: usize, value: u64) {
-        self.shared(at).fetch_max(value, Ordering::AcqRel);
-    }
-
-    fn count(&self, at: usize) {
-        self.shared(at).fetch_add(1, Ordering::AcqRel);
-    }
-
-    fn set(&self, at: usize, bits: u64) {
-        self.shared(at).fetch_or(bits, Ordering::AcqRel);
-        fence(Ordering::SeqCst);
-    }
-
-    fn fence(&self) {
-        fence(Ordering::SeqCst);
-    }
-
-    fn barrier(&self) {
-        fence(Ordering::SeqCst);
-    }
-
-    fn read(&self, at: usize, bytes: &mut [u8]) {
-        for (at, bytes) in (at..).zip(bytes.chunks_mut(8)) {
-            bytes.copy_from_slice(&self.load(at).to_ne_bytes()[..bytes.len()]);
-        }
-    }
-
-    fn write(&self, at: usize, bytes: &[u8]) {
-        for (at, bytes) in (at..).zip(bytes.chunks(8)) {
-            let mut word = [0; 8];
-            word[..bytes.len()].copy_from_slice(bytes);
-            self.store(at, u64::from_ne_bytes(word));
-        }
-    }
-
-    fn stream(&self, at: usize, bytes: &[u8]) {
-        self.write(at, bytes);
-    }
-}
+#[cfg(not(loom))]
+use threads::{Arc, Condvar, Mutex, Shared, Words, explore, thread};
 
 /// As an event descriptor: it stays rung until somebody hears it.
 #[derive(Default)]
@@ -136,18 +41,10 @@ impl Bell {
     }
 }
 
-/// Explores all that may happen with at most so many changes of who runs that nobody asked for.
-fn explore(changes: usize, test: impl Fn() + Sync + Send + 'static) {
-    let mut builder = Builder::new();
-    builder.preemption_bound = Some(changes);
-    builder.max_branches = 20_000;
-    builder.check(test);
-}
-
 /// The segment of a node with so many ranks, of a job with another node of one.
 fn segment(here: u16) -> (Layout, Words) {
     let layout = Layout::new(0, &[here, 1]);
-    let mut words = Words::default();
+    let mut words = Words::new(&layout);
     for process in 0..=usize::from(here) {
         let first = layout.process(process, Word::Asleep);
         words.share(first..first + Word::Called as usize + CALLS);
@@ -157,7 +54,7 @@ fn segment(here: u16) -> (Layout, Words) {
 
 /// A rank with what it knows of its rings.
 struct End {
-    core: Core<Arc<Words>>,
+    core: Core<Shared>,
     near: Near,
     sent: u8,
 }
@@ -188,7 +85,7 @@ fn ring() -> [End; 2] {
     words.guard(lines..lines + 4 * LONG / 8, 0);
     let chunks = layout.chunk(1, 0);
     words.guard(chunks..chunks + NEAR_CHUNKS * NEAR_CHUNK / 8, 0);
-    let words = Arc::new(words);
+    let words = words.shared();
     [1, 0].map(|me| {
         let core = Core::new(words.clone(), layout.clone(), me);
         End { near: Near::new(&core), core, sent: 0 }
@@ -304,7 +201,9 @@ fn sleep_until_one_comes(two: &mut End, bell: &Bell) {
 /// A message to one who looks and then sleeps; whether it has looked before, and leaves the ring
 /// now.
 fn send_to_a_sleeper(leaves: bool) {
-    barrier::register();
+    if !cfg!(miri) {
+        barrier::register();
+    }
     let ([mut one, mut two], bell) = (ring(), Arc::new(Bell::default()));
     if leaves {
         one.core.call(1, 0);
@@ -361,7 +260,7 @@ fn nobody_sleeps_on_room_that_was_made_in_any_interleaving() {
 }
 
 /// Two ranks, and a board of theirs.
-fn board() -> [Core<Arc<Words>>; 2] {
+fn board() -> [Core<Shared>; 2] {
     let (layout, mut words) = segment(2);
     for rank in 0..2 {
         for flag in [0, 1].map(|number| layout.spot(rank, 0, number)) {
@@ -370,7 +269,7 @@ fn board() -> [Core<Arc<Words>>; 2] {
         }
         words.share([layout.left(rank, 0)]);
     }
-    let words = Arc::new(words);
+    let words = words.shared();
     [0, 1].map(|me| Core::new(words.clone(), layout.clone(), me))
 }
 
@@ -378,12 +277,12 @@ fn spot(number: u32) -> Spot {
     Spot { board: 0, number }
 }
 
-fn show(core: &Core<Arc<Words>>, number: u32) {
+fn show(core: &Core<Shared>, number: u32) {
     board::show(core, spot(number), 7, &[core.me as u8 * 16 + number as u8; 8]);
 }
 
 /// Whether a rank sees what another shows; then it is all of it.
-fn sees(core: &Core<Arc<Words>>, rank: usize, number: u32) -> bool {
+fn sees(core: &Core<Shared>, rank: usize, number: u32) -> bool {
     let Some(label) = board::label(core, rank, spot(number)) else { return false };
     let mut bytes = [0; 8];
     board::read(core, rank, spot(number), &mut bytes);
@@ -392,7 +291,7 @@ fn sees(core: &Core<Arc<Words>>, rank: usize, number: u32) -> bool {
 }
 
 /// A rank shows something several times, each time after it has seen what the other shows.
-fn take_turns(core: &Core<Arc<Words>>, bells: &[Bell; 2]) {
+fn take_turns(core: &Core<Shared>, bells: &[Bell; 2]) {
     let other = 1 - core.me;
     for number in 1..=3 {
         show(core, number);
@@ -446,7 +345,7 @@ const THERE: usize = 1;
 const USED: usize = 3;
 
 /// Processes of a node, with the boxes of the first.
-fn boxes<const COUNT: usize>(used: usize) -> [Core<Arc<Words>>; COUNT] {
+fn boxes<const COUNT: usize>(used: usize) -> [Core<Shared>; COUNT] {
     let (layout, mut words) = segment(COUNT as u16 - 1);
     let of = |word| layout.of(0, word);
     words.share([of(Boxes::Dropped), of(Boxes::Wanted)]);
@@ -468,7 +367,7 @@ fn boxes<const COUNT: usize>(used: usize) -> [Core<Arc<Words>>; COUNT] {
     let endpoint = [Endpoint::Link, Endpoint::Gone];
     words.share(endpoint.map(|word| layout.endpoint(THERE, word)));
     words.share([layout.grant(THERE, 0)]);
-    let words = Arc::new(words);
+    let words = words.shared();
     std::array::from_fn(|me| Core::new(words.clone(), layout.clone(), me))
 }
 
@@ -487,13 +386,13 @@ fn piece(number: u8) -> (Frame, [u8; 8]) {
     (frame, [number; 8])
 }
 
-fn put(core: &Core<Arc<Words>>, number: u8) -> bool {
+fn put(core: &Core<Shared>, number: u8) -> bool {
     let (frame, body) = piece(number);
     core.put(THERE, &frame, &body)
 }
 
 /// The number of the piece that is taken.
-fn take(core: &Core<Arc<Words>>, inbox: &mut Inbox) -> Option<u8> {
+fn take(core: &Core<Shared>, inbox: &mut Inbox) -> Option<u8> {
     let mut number = None;
     inbox
         .take(core, &mut |mut piece| {

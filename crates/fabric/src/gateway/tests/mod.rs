@@ -3,7 +3,6 @@
 mod descriptors;
 mod doors;
 mod garbage;
-#[cfg(loom)]
 mod interleavings;
 mod lender;
 mod meeting;
