@@ -2,10 +2,11 @@
 //! write is answered when its lines are done, with the first error if there was one.
 
 use super::lane::Lane;
+use super::told::Told;
 use muster_base::limits::TEXT_MAX;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Result, fail};
-use muster_ninep::synthetic::{File, Handle, SynCall, slice};
+use muster_ninep::synthetic::{File, Handle, SynCall};
 use std::sync::{Arc, Mutex};
 
 /// Who obeys.
@@ -16,18 +17,19 @@ pub trait Commands: Send + Sync + 'static {
     /// Why it could not.
     fn obey(&self, line: &str) -> Result<()>;
 
-    /// What reading the file gives.
+    /// What reading the file gives; it may wait.
     fn status(&self) -> String;
 }
 
-/// A file of commands for `commands(flags)`, which is called each time the file is opened.
+/// A file of commands for `commands()`, which is called each time the file is opened.
 pub fn file<K: Commands>(
     permissions: u32,
     commands: impl Fn() -> K + Send + Sync + 'static,
 ) -> File {
     File::new(permissions, move |_| {
         let commands = Arc::new(commands());
-        Ok(Control { commands, partial: Arc::default(), lane: Lane::default() })
+        let (lane, told) = (Lane::default(), Told::default());
+        Ok(Control { commands, partial: Arc::default(), lane, told })
     })
 }
 
@@ -36,11 +38,14 @@ struct Control<K> {
     /// The start of a line.
     partial: Arc<Mutex<Vec<u8>>>,
     lane: Lane,
+    /// It waits for no command.
+    told: Told,
 }
 
 impl<K: Commands> Handle for Control<K> {
-    fn read(&self, _: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
-        Ok(slice(self.commands.status().as_bytes(), offset, count).to_vec().into())
+    fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
+        let commands = self.commands.clone();
+        self.told.read(call, offset, count, move || Ok(commands.status()))
     }
 
     fn write(&self, call: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
@@ -49,15 +54,10 @@ impl<K: Commands> Handle for Control<K> {
         }
         let (written, data) = (data.len() as u32, data.to_vec());
         let (commands, partial) = (self.commands.clone(), self.partial.clone());
-        call.park(|ticket| {
-            self.lane.run(move || {
-                // One that is taken back has no effect, not even on what was there before.
-                if ticket.claim() {
-                    let lines = whole(&partial, &data);
-                    let obeyed = lines.and_then(|lines| obey(&*commands, &lines));
-                    ticket.answer(obeyed.map(|()| written));
-                }
-            });
+        // One that is taken back has no effect, not even on what was there before.
+        self.lane.answer(call, move || {
+            let lines = whole(&partial, &data)?;
+            obey(&*commands, &lines).map(|()| written)
         })
     }
 

@@ -1,5 +1,8 @@
 //! Jobs that may wait, run one after another on a thread that is there only while there are any.
 
+use muster_ninep::call::{Answer, Outcome};
+use muster_ninep::error::Result;
+use muster_ninep::synthetic::{Fid, SynCall};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -39,6 +42,29 @@ impl Lane {
             queue.jobs.clear();
         }
         queue.runs
+    }
+
+    /// Answers a request with what `deed` returns, after the jobs already queued. For a request
+    /// that is taken back before, nothing is done.
+    ///
+    /// # Errors
+    /// Only that it is parked.
+    pub fn answer<R>(
+        &self,
+        call: &mut SynCall<'_>,
+        deed: impl FnOnce() -> Result<R> + Send + 'static,
+    ) -> Answer<R>
+    where
+        Outcome<Fid>: From<R>,
+        R: 'static,
+    {
+        call.park(|ticket| {
+            self.run(move || {
+                if ticket.claim() {
+                    ticket.answer(deed());
+                }
+            });
+        })
     }
 
     fn drain(queue: &Mutex<Queue>) {

@@ -1,5 +1,5 @@
 //! Files that node and manager serve, by kind: a text to edit, lines to obey, a stream to read,
-//! a stream to write, a fact that becomes known once.
+//! a stream to write, a fact that becomes known once, a text made when somebody asks.
 
 pub mod control;
 pub mod feed;
@@ -7,3 +7,4 @@ pub mod lane;
 pub mod latch;
 pub mod stream;
 pub mod text;
+pub mod told;

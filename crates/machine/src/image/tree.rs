@@ -4,13 +4,12 @@ use super::store::{Image, Images, NO_MULTICAST, Push};
 use crate::chunk::{HASH, Recipe, count, read};
 use crate::files::control::{self, Commands};
 use crate::files::lane::Lane;
+use crate::files::told::Told;
 use muster_base::limits::RECIPE_MAX;
 use muster_base::quote;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
-use muster_ninep::synthetic::{
-    Dir, Entry, File, Handle, Inode, Snapshot, SynCall, Synthetic, slice,
-};
+use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, Snapshot, SynCall, Synthetic};
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex};
 
@@ -165,6 +164,7 @@ impl Commands for Ctl {
 struct New {
     coming: Arc<Mutex<Coming>>,
     lane: Lane,
+    lacking: Told,
 }
 
 /// How far it is.
@@ -182,7 +182,8 @@ enum Coming {
 impl New {
     fn of(images: &Arc<Images>) -> New {
         let coming = Coming::Told { images: images.clone(), said: Vec::new() };
-        New { coming: Arc::new(Mutex::new(coming)), lane: Lane::default() }
+        let lane = Lane::default();
+        New { coming: Arc::new(Mutex::new(coming)), lacking: Told::on(&lane), lane }
     }
 }
 
@@ -261,24 +262,15 @@ fn begun(images: &Arc<Images>, said: &[u8]) -> Result<Option<Push>> {
 impl Handle for New {
     fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
         let coming = self.coming.clone();
-        call.park(|ticket| {
-            self.lane.run(move || {
-                let lacking = coming.lock().expect("no holder panics").lacking();
-                let part = |text: String| slice(text.as_bytes(), offset, count).to_vec().into();
-                ticket.answer(lacking.map(part));
-            });
-        })
+        let lacking = move || coming.lock().expect("no holder panics").lacking();
+        self.lacking.read(call, offset, count, lacking)
     }
 
     fn write(&self, call: &mut SynCall<'_>, offset: u64, data: &[u8]) -> Answer<u32> {
         let (coming, data) = (self.coming.clone(), data.to_vec());
-        call.park(|ticket| {
-            self.lane.run(move || {
-                if ticket.claim() {
-                    let done = coming.lock().expect("no holder panics").write(offset, &data);
-                    ticket.answer(done.map(|()| data.len() as u32));
-                }
-            });
+        self.lane.answer(call, move || {
+            coming.lock().expect("no holder panics").write(offset, &data)?;
+            Ok(data.len() as u32)
         })
     }
 }

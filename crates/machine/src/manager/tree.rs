@@ -10,7 +10,7 @@ use super::overview;
 use super::spec::{End, Phase, Status};
 use super::views::Scope;
 use crate::files::control::{self, Commands};
-use crate::files::lane::Lane;
+use crate::files::told::Told;
 use crate::image;
 use crate::node::signal;
 use crate::output::Output;
@@ -601,26 +601,20 @@ impl Commands for JobCtl {
 struct Files {
     job: Arc<Job>,
     incoming: Arc<Mutex<Incoming>>,
-    lane: Lane,
 }
 
 impl Files {
     fn new(job: &Arc<Job>) -> Files {
-        let incoming = Arc::new(Mutex::new(Incoming::new()));
-        Files { job: job.clone(), incoming, lane: job.lane.clone() }
+        Files { job: job.clone(), incoming: Arc::new(Mutex::new(Incoming::new())) }
     }
 }
 
 impl Handle for Files {
     fn write(&self, call: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
         let (job, incoming, data) = (self.job.clone(), self.incoming.clone(), data.to_vec());
-        call.park(|ticket| {
-            self.lane.run(move || {
-                if ticket.claim() {
-                    let done = incoming.lock().expect("no holder panics").push(&job, &data);
-                    ticket.answer(done.map(|()| data.len() as u32));
-                }
-            });
+        self.job.lane.answer(call, move || {
+            incoming.lock().expect("no holder panics").push(&job, &data)?;
+            Ok(data.len() as u32)
         })
     }
 }
@@ -628,45 +622,26 @@ impl Handle for Files {
 /// `chunks`: a read at the start tells which are wanted now, a write gives them.
 struct Chunks {
     job: Arc<Job>,
-    /// What the last read at the start was told.
-    wanted: Arc<Mutex<String>>,
+    wanted: Told,
 }
 
 impl Chunks {
     fn new(job: &Arc<Job>) -> Chunks {
-        Chunks { job: job.clone(), wanted: Arc::default() }
+        Chunks { job: job.clone(), wanted: Told::on(&job.lane) }
     }
 }
 
 impl Handle for Chunks {
     fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
-        let (job, wanted) = (self.job.clone(), self.wanted.clone());
-        call.park(|ticket| {
-            self.job.lane.run(move || {
-                if !ticket.claim() {
-                    return;
-                }
-                let told = if offset > 0 { Ok(None) } else { launch::wanted(&job).map(Some) };
-                ticket.answer(told.map(|told| {
-                    let mut wanted = wanted.lock().expect("no holder panics");
-                    if let Some(ranges) = told {
-                        *wanted = ranges + "\n";
-                    }
-                    slice(wanted.as_bytes(), offset, count).to_vec().into()
-                }));
-            });
-        })
+        let job = self.job.clone();
+        self.wanted.read(call, offset, count, move || Ok(launch::wanted(&job)? + "\n"))
     }
 
     fn write(&self, call: &mut SynCall<'_>, offset: u64, data: &[u8]) -> Answer<u32> {
         let (job, data) = (self.job.clone(), data.to_vec());
-        call.park(|ticket| {
-            self.job.lane.run(move || {
-                if ticket.claim() {
-                    let done = launch::give(&job, offset, &data);
-                    ticket.answer(done.map(|()| data.len() as u32));
-                }
-            });
+        self.job.lane.answer(call, move || {
+            launch::give(&job, offset, &data)?;
+            Ok(data.len() as u32)
         })
     }
 }

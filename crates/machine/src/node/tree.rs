@@ -10,6 +10,7 @@ use crate::files::lane::Lane;
 use crate::files::latch::Latch;
 use crate::files::stream::Reader;
 use crate::files::text::Text;
+use crate::files::told;
 use crate::relay::receive::{self, Host, Landing};
 use crate::strober;
 use muster_ninep::call::{Answer, Data};
@@ -83,31 +84,32 @@ impl Root {
     }
 
     pub(super) fn new(scope: &Scope) -> Arc<Root> {
-        let told = |permissions: u32, tell: fn(&Node) -> String| {
+        let text = |permissions: u32, tell: fn(&Node) -> String| {
             let scope = scope.clone();
             File::text(permissions, move || Ok(tell(&*scope.node()?))).entry()
         };
-        let (ctl, shown, beats) = (scope.clone(), scope.clone(), scope.clone());
+        let (ctl, shown) = (scope.clone(), scope.clone());
+        let (beats, strober) = (scope.clone(), scope.clone());
         let mut files = vec![
             ("clone", clone_file(scope)),
             ("ctl", control::file(0o664, move || RootCtl(ctl.clone())).entry()),
-            ("arch", told(0o444, |node| format!("/Linux/{}\n", node.setup.processor.name))),
+            ("arch", text(0o444, |node| format!("/Linux/{}\n", node.setup.processor.name))),
             ("env", setting(scope, |node| &node.env)),
             ("ns", setting(scope, |node| &node.ns)),
             ("state", setting(scope, |node| &node.state)),
             ("procs", File::text(0o444, move || Ok(procs(&shown))).entry()),
             ("usage", usage_file(scope)),
-            ("pwent", told(0o440, |_| facts::users())),
-            ("grent", told(0o440, |_| facts::groups())),
-            ("name", told(0o444, |node| format!("{}\n", node.setup.name))),
-            ("instance", told(0o444, |node| format!("{}\n", node.instance))),
-            ("cpus", told(0o444, |_| facts::cpus())),
-            ("mem", told(0o444, |_| facts::memory())),
-            ("load", told(0o444, |_| facts::load())),
-            ("uptime", told(0o444, |node| format!("{}\n", node.started.elapsed().as_secs()))),
-            ("heartbeat", File::text(0o444, move || beat::pulse(&*beats.node()?)).entry()),
-            ("strobe", strobe_file(scope)),
-            ("version", told(0o444, |_| format!("{}\n", env!("CARGO_PKG_VERSION")))),
+            ("pwent", text(0o440, |_| facts::users())),
+            ("grent", text(0o440, |_| facts::groups())),
+            ("name", text(0o444, |node| format!("{}\n", node.setup.name))),
+            ("instance", text(0o444, |node| format!("{}\n", node.instance))),
+            ("cpus", text(0o444, |_| facts::cpus())),
+            ("mem", text(0o444, |_| facts::memory())),
+            ("load", text(0o444, |_| facts::load())),
+            ("uptime", text(0o444, |node| format!("{}\n", node.started.elapsed().as_secs()))),
+            ("heartbeat", told::file(0o444, move || beat::pulse(&*beats.node()?)).entry()),
+            ("strobe", told::file(0o444, move || strobe(&*strober.node()?)).entry()),
+            ("version", text(0o444, |_| format!("{}\n", env!("CARGO_PKG_VERSION")))),
         ];
         if scope.view().is_none() {
             files.push(("views", ViewsDir::entry(scope)));
@@ -145,30 +147,7 @@ fn procs(scope: &Scope) -> String {
     scope.sessions().iter().map(line).collect()
 }
 
-/// `strobe`: what the strober of this machine tells of itself. It is asked each time.
-fn strobe_file(scope: &Scope) -> Entry {
-    struct Asked {
-        scope: Scope,
-        lane: Lane,
-    }
-    impl Handle for Asked {
-        fn read(&self, call: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
-            let scope = self.scope.clone();
-            call.park(|ticket| {
-                self.lane.run(move || {
-                    if ticket.claim() {
-                        let told = scope.node().and_then(|node| strobe(&node));
-                        let part = |text: String| slice(text.as_bytes(), offset, count).to_vec();
-                        ticket.answer(told.map(|text| part(text).into()));
-                    }
-                });
-            })
-        }
-    }
-    let scope = scope.clone();
-    File::new(0o444, move |_| Ok(Asked { scope: scope.clone(), lane: Lane::default() })).entry()
-}
-
+/// What the strober of this machine tells of itself.
 fn strobe(node: &Node) -> Result<String> {
     let status = strober::ask(&node.setup.home, STROBER).map_err(|error| {
         let text = format!("the strober of {} does not answer: {error}", node.setup.name);

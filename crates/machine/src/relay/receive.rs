@@ -80,14 +80,10 @@ impl Handle for Relay {
 
     fn write(&self, call: &mut SynCall<'_>, _: u64, data: &[u8]) -> Answer<u32> {
         let (state, data) = (self.state.clone(), data.to_vec());
-        call.park(|ticket| {
-            self.lane.run(move || {
-                if ticket.claim() {
-                    let (parser, receiving) = &mut *state.lock().expect("no holder panics");
-                    let done = parser.push(&data, receiving).and_then(|()| receiving.flush());
-                    ticket.answer(done.map(|()| data.len() as u32).map_err(|Broken(why)| why));
-                }
-            });
+        self.lane.answer(call, move || {
+            let (parser, receiving) = &mut *state.lock().expect("no holder panics");
+            let done = parser.push(&data, receiving).and_then(|()| receiving.flush());
+            done.map(|()| data.len() as u32).map_err(|Broken(why)| why)
         })
     }
 }
