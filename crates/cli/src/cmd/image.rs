@@ -16,7 +16,7 @@ use muster_machine::image::fetch::{Ask, Error, Fetched, Fetching, Word};
 use muster_machine::line::{Circle, read_address};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Fid};
-use muster_ninep::error::Errno;
+use muster_ninep::error::{Errno, fail};
 use muster_ninep::tree::OpenFlags;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -219,9 +219,8 @@ fn wanted(new: &Fid, recipe: &Recipe) -> Result<Vec<u32>> {
 }
 
 fn write(to: &Fid, offset: u64, bytes: &[u8]) -> muster_ninep::error::Result<()> {
-    let mut done = 0;
-    while done < bytes.len() {
-        done += to.write_at(offset + done as u64, &bytes[done..])?;
+    if to.write_at(offset, bytes)? < bytes.len() {
+        return fail(Errno::IO, "images/new: it takes no more");
     }
     Ok(())
 }
@@ -408,4 +407,47 @@ fn say(title: &str, fetched: &Fetched, time: Duration, json: bool) -> Result<()>
         parts.join(", ")
     )?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use muster_ninep::call::Answer;
+    use muster_ninep::client::Options;
+    use muster_ninep::serve::{Server, same_user};
+    use muster_ninep::synthetic::{Dir, Entry, Handle, Inode, SynCall, Synthetic};
+
+    /// A directory in which every file takes nothing.
+    struct Only(Inode);
+
+    impl Dir for Only {
+        fn inode(&self) -> &Inode {
+            &self.0
+        }
+        fn get(&self, _: &str) -> muster_ninep::error::Result<Option<Entry>> {
+            Ok(Some(muster_ninep::synthetic::File::new(0o220, |_| Ok(Full)).entry()))
+        }
+        fn list(&self) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    struct Full;
+
+    impl Handle for Full {
+        fn write(&self, _: &mut SynCall<'_>, _: u64, _: &[u8]) -> Answer<u32> {
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn a_manager_that_takes_no_more_of_an_image_is_an_error_and_not_tried_for_ever() {
+        let tree = Arc::new(Synthetic::new(Arc::new(Only(Inode::new(0o555)))));
+        let server = Server::start(&tree, 1, same_user).expect("a server");
+        let stream = server.connect().expect("a pair");
+        let client = Client::over(stream, &Options::default()).expect("attached");
+        let new = client.open("new", OpenFlags(OpenFlags::WRONLY)).expect("opened").into_fid();
+        let refused = write(&new, 0, b"bytes").expect_err("nothing was taken");
+        assert!(refused.text.ends_with("takes no more"), "{refused}");
+    }
 }
