@@ -13,6 +13,7 @@ pub mod launch;
 pub mod line;
 pub mod manager;
 pub mod memory;
+pub mod mounts;
 pub mod node;
 pub mod output;
 pub mod prompt;

@@ -1,12 +1,13 @@
 //! `muster mount`: the cluster tree as a file system of this machine.
 
 use super::because;
-use super::umount::{Mount, is_dead, mount_at, place, unmount};
+use super::umount::{is_dead, mount_at, place, unmount};
 use crate::cluster::Context;
 use crate::fuse;
 use crate::sys::EndSignals;
 use anyhow::{Result, anyhow, bail};
 use muster_machine::keeper::keep_descriptors;
+use muster_machine::mounts::Mount;
 use muster_ninep::client::Client;
 use std::io::Read;
 use std::os::unix::process::CommandExt;

@@ -2,10 +2,9 @@
 
 use super::because;
 use anyhow::{Context as _, Result, bail};
+use muster_machine::mounts::{self, Mount};
 use rustix::mount::UnmountFlags;
-use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -23,15 +22,6 @@ pub struct Args {
     /// Also while it is in use: it goes when nobody uses it any more
     #[arg(short, long)]
     lazy: bool,
-}
-
-/// A mount, as mountinfo tells.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mount {
-    /// Kind of file system.
-    pub kind: String,
-    /// What is mounted.
-    pub source: String,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
@@ -93,67 +83,32 @@ fn refusal(why: &str, lazy: bool) -> String {
 
 /// What is mounted at a directory.
 pub fn mount_at(dir: &Path) -> Result<Option<Mount>> {
-    let table = std::fs::read("/proc/self/mountinfo").context("/proc/self/mountinfo")?;
-    Ok(find(&table, dir))
+    Ok(find(&table()?, dir))
 }
 
 /// The devices of what clusters have mounted on this machine, by which their files are known.
 pub fn devices() -> Result<Vec<u64>> {
-    let table = std::fs::read("/proc/self/mountinfo").context("/proc/self/mountinfo")?;
-    Ok(ours(&table))
+    Ok(ours(&table()?))
 }
 
-/// The devices of our mounts in the text of mountinfo.
+fn table() -> Result<Vec<u8>> {
+    std::fs::read("/proc/self/mountinfo").context("/proc/self/mountinfo")
+}
+
+/// The devices of our mounts.
 fn ours(table: &[u8]) -> Vec<u64> {
-    let ours = table.split(|&byte| byte == b'\n').filter_map(|line| {
-        let mut words = line.split(|&byte| byte == b' ');
-        let device = std::str::from_utf8(words.nth(2)?).ok()?;
-        let kind = words.skip_while(|word| *word != b"-").nth(1)?;
-        let (major, minor) = device.split_once(':').filter(|_| kind == KIND.as_bytes())?;
-        Some(rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?))
-    });
-    ours.collect()
+    let ours = mounts::read(table).filter(|mount| mount.kind == KIND);
+    ours.map(|Mount { device: (major, minor), .. }| rustix::fs::makedev(major, minor)).collect()
 }
 
-/// Finds the topmost mount at `dir` in the text of mountinfo (proc_pid_mountinfo(5)).
+/// Finds the topmost mount at `dir`.
 fn find(table: &[u8], dir: &Path) -> Option<Mount> {
-    let mut found = None;
-    for line in table.split(|&byte| byte == b'\n') {
-        let mut words = line.split(|&byte| byte == b' ');
-        if words.nth(4).map(plain).as_deref() != Some(dir.as_os_str()) {
-            continue;
-        }
-        let mut rest = words.skip_while(|word| *word != b"-").skip(1);
-        let mut text = || Some(plain(rest.next()?).to_string_lossy().into_owned());
-        found = text().zip(text()).map(|(kind, source)| Mount { kind, source });
-    }
-    found
-}
-
-/// Undoes the octal escapes of blanks.
-fn plain(word: &[u8]) -> OsString {
-    let mut bytes = Vec::with_capacity(word.len());
-    let mut rest = word;
-    while let Some((&byte, behind)) = rest.split_first() {
-        let octal = (byte == b'\\').then(|| std::str::from_utf8(behind.get(..3)?).ok()).flatten();
-        match octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &behind[3..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = behind;
-            }
-        }
-    }
-    OsString::from_vec(bytes)
+    mounts::read(table).filter(|mount| mount.at == dir).last()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn a_mount_is_found_by_its_place() {
@@ -161,11 +116,10 @@ mod tests {
             40 1 0:44 / /home/a\\040b rw,nosuid shared:3 - fuse.muster muster rw\n\
             41 40 0:45 / /home/a\\040b rw - tmpfs top rw\n";
         let found = find(table, Path::new("/home/a b")).expect("the topmost");
-        assert_eq!(found, Mount { kind: "tmpfs".into(), source: "top".into() });
+        assert_eq!((&*found.kind, &*found.source), ("tmpfs", "top"));
         assert_eq!(find(table, Path::new("/proc")).expect("there").kind, "proc");
         assert_eq!(find(table, Path::new("/home")), None);
         assert_eq!(ours(table), [rustix::fs::makedev(0, 44)]);
-        assert_eq!(plain(b"a\\134040\\").as_bytes(), b"a\\040\\");
     }
 
     #[test]

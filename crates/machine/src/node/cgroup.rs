@@ -17,6 +17,7 @@ use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::mounts;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
@@ -336,33 +337,17 @@ fn locate(mountinfo: &str, membership: &str) -> Result<PathBuf, Unavailable> {
         .find_map(|line| line.strip_prefix("0::"))
         .ok_or_else(|| Unavailable("this process is in no cgroup2 group".to_owned()))?;
     let mut seen = None;
-    for line in mountinfo.lines() {
-        // ... root mount-point options [tags] - type source super-options
-        let Some((left, right)) = line.split_once(" - ") else {
-            continue;
-        };
-        let left: Vec<&str> = left.split(' ').collect();
-        if right.split(' ').next() != Some("cgroup2") || left.len() < 6 {
-            continue;
-        }
-        let (root, point) = (unescape(left[3]), unescape(left[4]));
-        seen = Some(point.clone());
+    for mount in mounts::read(mountinfo.as_bytes()).filter(|mount| mount.kind == "cgroup2") {
         // A container may see only a part of the tree, which need not hold its own group.
-        if let Ok(inside) = Path::new(own).strip_prefix(&root) {
-            return Ok(point.join(inside));
+        if let Ok(inside) = Path::new(own).strip_prefix(&mount.root) {
+            return Ok(mount.at.join(inside));
         }
+        seen = Some(mount.at);
     }
     Err(Unavailable(match seen {
         None => "no cgroup2 file system is mounted".to_owned(),
         Some(point) => format!("group {own} is not visible under {}", point.display()),
     }))
-}
-
-/// Undoes mountinfo's octal escapes of blanks.
-fn unescape(text: &str) -> PathBuf {
-    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    let plain = escapes.iter().fold(text.to_owned(), |text, (code, c)| text.replace(code, c));
-    PathBuf::from(plain)
 }
 
 /// How many processes of the same number may probe at the same time.

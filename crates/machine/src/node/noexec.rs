@@ -7,6 +7,7 @@
 
 use super::processor::head_of;
 use super::shepherd::{FILES, FILES_MAX, Instead, Spec};
+use crate::mounts;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use rustix::fs::{AtFlags, CWD, MemfdFlags, SealFlags, StatVfsMountFlags, StatxFlags};
 use rustix::fs::{fcntl_add_seals, fstatvfs, memfd_create, statvfs, statx};
@@ -209,11 +210,9 @@ pub(super) fn reason(program: &Path) -> Option<String> {
 fn mount_of(file: &Path) -> String {
     let mount = || {
         let number = statx(CWD, file, AtFlags::empty(), StatxFlags::MNT_ID).ok()?.stx_mnt_id;
-        let all = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        // number, its parent's, device, what of it, where.
-        let number = number.to_string();
-        let line = all.lines().find(|line| line.split(' ').next() == Some(&number))?;
-        Some(line.split(' ').nth(4)?.replace("\\040", " "))
+        let all = fs::read("/proc/self/mountinfo").ok()?;
+        let found = mounts::read(&all).find(|mount| mount.id == number)?;
+        Some(found.at.display().to_string())
     };
     mount().unwrap_or_else(|| "the file system".to_owned())
 }
