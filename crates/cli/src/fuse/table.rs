@@ -58,7 +58,7 @@ pub(super) struct Table {
     crowded: Condvar,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inner {
     nodes: HashMap<u64, Node>,
     /// Inodes by age.
@@ -75,14 +75,7 @@ struct Inner {
 
 impl Table {
     pub(super) fn new(root: Fid) -> Table {
-        let inner = Inner {
-            nodes: HashMap::new(),
-            ages: BTreeMap::new(),
-            most: NODES_MAX,
-            closed: false,
-            open: HashMap::new(),
-            next: 0,
-        };
+        let inner = Inner { most: NODES_MAX, ..Inner::default() };
         Table { root, inner: Mutex::new(inner), crowded: Condvar::new() }
     }
 

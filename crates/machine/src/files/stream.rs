@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 /// Most that a read which has waited is given: it bounds what many waiting reads can take.
 const WAITED_MAX: usize = 8 * 1024;
 
+#[derive(Default)]
 struct State {
     /// Offset of the first byte kept.
     base: u64,
@@ -90,17 +91,7 @@ impl State {
 impl Stream {
     /// An empty stream; `room` is called when a producer that found it full may go on.
     pub fn new(room: impl Fn() + Send + Sync + 'static) -> Stream {
-        let state = State {
-            base: 0,
-            kept: VecDeque::new(),
-            cut: false,
-            read: 0,
-            ended: false,
-            refusal: None,
-            full: false,
-            waiting: Waiting::default(),
-        };
-        Stream { shared: Arc::new(Shared { state: Mutex::new(state), room: Box::new(room) }) }
+        Stream { shared: Arc::new(Shared { state: Mutex::default(), room: Box::new(room) }) }
     }
 
     fn locked(&self) -> MutexGuard<'_, State> {

@@ -107,7 +107,7 @@ impl Job {
             wait: self.wait.clone(),
             notes: self.notes.clone(),
             lane: self.lane.clone(),
-            state: Mutex::new(State::new()),
+            state: Mutex::default(),
             changed: Condvar::new(),
             past: Mutex::default(),
         }))

@@ -47,6 +47,7 @@ const DRAIN: Duration = Duration::from_secs(10);
 const WIPE: Duration = Duration::from_secs(2);
 
 /// What changes under the job's lock.
+#[derive(Default)]
 pub(super) struct State {
     pub(super) progress: Progress,
     pub(super) spec: Option<Spec>,
@@ -192,37 +193,6 @@ pub struct Job {
 }
 
 impl State {
-    /// Of a job that has nothing yet.
-    pub(super) fn new() -> State {
-        State {
-            progress: Progress::new(),
-            spec: None,
-            holds: Vec::new(),
-            instances: Vec::new(),
-            followed: Vec::new(),
-            claimed: Vec::new(),
-            is_restored: false,
-            early: Vec::new(),
-            has_files: false,
-            came_on: None,
-            killing: false,
-            allotted: None,
-            kept: None,
-            sending: None,
-            files_begun: false,
-            files_end: false,
-            launching: false,
-            next: None,
-            skips: Vec::new(),
-            limit: None,
-            patience: None,
-            stamps: Stamps::default(),
-            started: None,
-            over: None,
-            ended: None,
-        }
-    }
-
     /// The schedule has given it nodes.
     pub(super) fn gets(&mut self, nodes: Vec<String>) {
         self.allotted = Some(nodes);
@@ -262,7 +232,7 @@ impl Job {
             wait: Latch::default(),
             notes: Stream::new(|| ()),
             lane: Lane::default(),
-            state: Mutex::new(State::new()),
+            state: Mutex::default(),
             changed: Condvar::new(),
             past: Mutex::default(),
         })
@@ -772,7 +742,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_rank_that_is_closed_or_of_an_attempt_that_is_over() {
-        let mut state = State::new();
+        let mut state = State::default();
         assert!(!state.is_awaited(0), "it has none yet");
         let places = vec![Place { node: "n0".to_owned(), local: 0 }; 2];
         state.progress.placed(places, vec![1; 2], Bears { again: true, ..Bears::default() });

@@ -102,7 +102,7 @@ pub(super) fn send(job: &Arc<Job>) -> std::result::Result<Pieces, Failed> {
     let read = |kind| open(job, kind, File::options().read(true)).map_err(whole);
     let (mut stream, chunks) = (read("files")?, read("chunks")?);
     let mut pieces = begin(job, true)?.expect("there are files");
-    let (mut parser, mut check) = (Parser::new(), Check::default());
+    let (mut parser, mut check) = (Parser::default(), Check::default());
     let mut piece = vec![0; PIECE.max(CHUNK)];
     let unread = |error: io::Error| whole(unkept(&error));
     loop {

@@ -223,7 +223,12 @@ pub(super) struct Incoming {
 
 impl Incoming {
     pub(super) fn new() -> Incoming {
-        Incoming { parser: Parser::new(), check: Check::default(), has_begun: false, kept: None }
+        Incoming {
+            parser: Parser::default(),
+            check: Check::default(),
+            has_begun: false,
+            kept: None,
+        }
     }
 
     /// Checks the next piece and passes it on.

@@ -41,9 +41,9 @@ mod tests {
     #[test]
     fn an_attempt_that_ends_while_it_is_started_leaves_no_time_limit_to_the_next() {
         let key = (Instant::now(), 1);
-        let mut state = State::new();
+        let mut state = State::default();
         assert_eq!((state.set_limit(Some(key)), state.limit), (None, Some(key)));
-        let mut over = State { ended: Some(1.0), ..State::new() };
+        let mut over = State { ended: Some(1.0), ..State::default() };
         assert_eq!((over.set_limit(Some(key)), over.limit), (Some(key), None));
     }
 }

@@ -72,8 +72,8 @@ impl Bears {
     }
 }
 
-/// A job's state.
-#[derive(Debug, Clone, PartialEq)]
+/// A job's state; at first that of one without ranks.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {
     phase: Phase,
     ranks: Vec<RankStatus>,
@@ -99,25 +99,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A job without ranks yet.
-    pub fn new() -> Progress {
-        Progress {
-            phase: Phase::New,
-            ranks: Vec::new(),
-            closed: Vec::new(),
-            open: 0,
-            bears: Bears::default(),
-            executing: false,
-            is_ordered: false,
-            signals: Vec::new(),
-            cause: None,
-            is_pausing: false,
-            is_killed: false,
-            again: false,
-            finishing: false,
-        }
-    }
-
     /// What it is to bear is known.
     pub fn set_bears(&mut self, bears: Bears) {
         self.bears = bears;
@@ -544,19 +525,13 @@ impl Progress {
 
     /// A job that was done before this manager was started.
     pub fn past() -> Progress {
-        Progress { phase: Phase::Done, ..Progress::new() }
+        Progress { phase: Phase::Done, ..Progress::default() }
     }
 
     /// Takes a job up again that a manager before this one has placed.
     pub fn restore(ranks: Vec<RankStatus>, bears: Bears) -> Progress {
         let (closed, open) = (vec![false; ranks.len()], ranks.len());
-        Progress { phase: Phase::Running, ranks, closed, open, bears, ..Progress::new() }
-    }
-}
-
-impl Default for Progress {
-    fn default() -> Progress {
-        Progress::new()
+        Progress { phase: Phase::Running, ranks, closed, open, bears, ..Progress::default() }
     }
 }
 

@@ -51,16 +51,22 @@ const ACCOUNTED_US: u64 = 10_000;
 const SHORT_US: u64 = 1_000_000;
 
 /// Where a session is in its life.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Phase {
+    #[default]
     New,
     Starting,
-    Running { pid: u32 },
-    Ended { status: i32 },
+    Running {
+        pid: u32,
+    },
+    Ended {
+        status: i32,
+    },
     Wiped,
 }
 
 /// What changes under the session's lock.
+#[derive(Default)]
 pub(super) struct State {
     pub(super) phase: Phase,
     /// Why the program could not be started.
@@ -135,31 +141,6 @@ impl Session {
         (light, view): (Option<Light>, Option<Arc<str>>),
     ) -> Arc<Session> {
         let kick = node.watch.kicker(number);
-        let state = State {
-            phase: Phase::New,
-            failure: None,
-            persistent: false,
-            present: 0,
-            entered: false,
-            lingers: false,
-            empty_since: None,
-            id: (String::new(), 0),
-            pid: None,
-            began: None,
-            usage: None,
-            is_left: false,
-            is_over: false,
-            ward: None,
-            cgroup: None,
-            seat: None,
-            copies: Vec::new(),
-            failures: 0,
-            chdir: None,
-            redirects: [None, None, None],
-            parent: String::new(),
-            said: false,
-            is_end_said: false,
-        };
         Arc::new(Session {
             number,
             node: Arc::downgrade(node),
@@ -176,7 +157,7 @@ impl Session {
             stdout: Stream::new(kick.clone()),
             stderr: Stream::new(kick),
             wait: Latch::default(),
-            state: Mutex::new(state),
+            state: Mutex::default(),
             changed: Condvar::new(),
         })
     }

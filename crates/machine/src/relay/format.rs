@@ -146,9 +146,10 @@ enum Text {
     Known(String, u32, u64),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 enum State {
     /// Between records, or in a header line.
+    #[default]
     Line,
     /// In a text with this many bytes to come.
     Text(Text, usize),
@@ -159,7 +160,7 @@ enum State {
 }
 
 /// Reads a stream.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Parser {
     state: State,
     /// The part of a header line or text that has come.
@@ -169,18 +170,7 @@ pub struct Parser {
     arches: Vec<String>,
 }
 
-impl Default for Parser {
-    fn default() -> Parser {
-        Parser::new()
-    }
-}
-
 impl Parser {
-    /// A parser at the start of a stream.
-    pub fn new() -> Parser {
-        Parser { state: State::Line, held: Vec::new(), records: 0, arches: Vec::new() }
-    }
-
     /// Whether the stream is complete.
     pub fn is_done(&self) -> bool {
         self.state == State::Done

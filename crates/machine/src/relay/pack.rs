@@ -540,7 +540,7 @@ mod tests {
     }
 
     fn told(load: Load) -> Result<Lines, PackError> {
-        let (mut packer, mut parser) = (load.stream(), Parser::new());
+        let (mut packer, mut parser) = (load.stream(), Parser::default());
         let (mut lines, mut chunk) = (Lines::default(), Vec::new());
         while packer.next_chunk(&mut chunk)? {
             assert!(chunk.len() <= CHUNK_MAX);

@@ -62,7 +62,7 @@ pub fn file<H: Host>(permissions: u32, host: impl Fn() -> H + Send + Sync + 'sta
             done: Latch::default(),
         };
         let done = state.done.clone();
-        let state = Arc::new(Mutex::new((Parser::new(), state)));
+        let state = Arc::new(Mutex::new((Parser::default(), state)));
         Ok(Relay { lane: Lane::default(), state, done })
     })
 }
@@ -114,7 +114,7 @@ impl Unpacker {
     pub fn new(landings: Vec<Landing>, arch: &str) -> Result<Unpacker> {
         let all = landings.into_iter().map(Place::open).collect::<Result<_>>()?;
         let places = Places { all, arch: arch.to_owned(), ..Places::default() };
-        Ok(Unpacker { parser: Parser::new(), places })
+        Ok(Unpacker { parser: Parser::default(), places })
     }
 
     /// Whether the stream has come to its end.

@@ -147,7 +147,7 @@ impl Job {
             attempt,
             failed,
             wish,
-            progress: Progress::new(),
+            progress: Progress::default(),
             steps: VecDeque::new(),
             waits: false,
             flying: 0,

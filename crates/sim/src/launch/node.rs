@@ -510,7 +510,7 @@ impl Unpacking {
             tally: Tally::new(shipment),
             variable: shipment.variable,
             ranks,
-            parser: Parser::new(),
+            parser: Parser::default(),
             known: KnownFiles::default(),
             hashes: Vec::new(),
             gathered: 0,

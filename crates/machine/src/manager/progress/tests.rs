@@ -7,7 +7,7 @@ fn running(ranks: usize, keep_going: bool) -> Progress {
 }
 
 fn bearing(ranks: usize, bears: Bears) -> Progress {
-    let mut job = Progress::new();
+    let mut job = Progress::default();
     let place = |local| Place { node: "n0".to_owned(), local };
     job.placed((0..ranks).map(place).collect(), vec![1; ranks], bears);
     assert!(job.executing());
@@ -278,14 +278,14 @@ fn a_job_that_somebody_ends_does_not_begin_again() {
 #[test]
 fn a_launch_that_lost_a_node_begins_again_and_any_other_has_failed() {
     for (is_lost, again) in [(true, true), (false, false)] {
-        let mut job = Progress::new();
+        let mut job = Progress::default();
         let bears = Bears { again: true, ..Bears::default() };
         job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], bears);
         assert_eq!(job.start_failed(None, 125, "no", is_lost), [Action::Finish]);
         assert_eq!(job.cleared().is_some(), again);
     }
     // Before it had places.
-    let mut job = Progress::new();
+    let mut job = Progress::default();
     job.set_bears(Bears { again: true, ..Bears::default() });
     job.queued();
     assert_eq!(job.end(End::Lost, 125, "n0 is down"), [Action::Finish]);
@@ -303,7 +303,7 @@ fn a_time_limit_is_124_whatever_the_ranks_say() {
 
 #[test]
 fn a_job_that_cannot_start_ends_at_once() {
-    let mut job = Progress::new();
+    let mut job = Progress::default();
     job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
     let actions = job.start_failed(Some(0), 127, "x: not found", false);
     assert_eq!(actions, [Action::Finish]);
@@ -314,7 +314,7 @@ fn a_job_that_cannot_start_ends_at_once() {
 /// It stayed "ending" for ever: there was no rank that could have ended.
 #[test]
 fn a_job_that_is_ended_while_its_files_come_is_done_at_once() {
-    let mut job = Progress::new();
+    let mut job = Progress::default();
     job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
     assert_eq!(job.end(End::Killed, 143, "its client went away"), [Action::Finish]);
     assert!(!job.executing(), "its programs must not be run any more");
@@ -322,7 +322,7 @@ fn a_job_that_is_ended_while_its_files_come_is_done_at_once() {
 
 #[test]
 fn a_signal_that_comes_while_programs_are_being_run_waits_for_them() {
-    let mut job = Progress::new();
+    let mut job = Progress::default();
     assert!(job.is_unstarted());
     job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
     assert!(job.is_unstarted(), "its files come");
@@ -333,7 +333,7 @@ fn a_signal_that_comes_while_programs_are_being_run_waits_for_them() {
 }
 
 fn executing(ranks: usize) -> Progress {
-    let mut job = Progress::new();
+    let mut job = Progress::default();
     let place = |local| Place { node: "n0".to_owned(), local };
     job.placed((0..ranks).map(place).collect(), vec![1; ranks], Bears::default());
     assert!(job.executing());
@@ -411,7 +411,7 @@ fn a_job_that_is_killed_is_not_asked_first() {
 /// Its ranks were called lost after 10 s, since their nodes did not answer.
 #[test]
 fn a_job_that_is_killed_while_nodes_lack_its_files_is_done_at_once() {
-    let mut job = Progress::new();
+    let mut job = Progress::default();
     job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
     assert!(job.executing());
     job.holds_on();

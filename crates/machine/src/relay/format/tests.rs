@@ -110,7 +110,7 @@ fn write(told: &[Told]) -> Vec<u8> {
 }
 
 fn parse_in_pieces(bytes: &[u8], piece: usize) -> Result<Log, BadStream> {
-    let (mut parser, mut log) = (Parser::new(), Log::default());
+    let (mut parser, mut log) = (Parser::default(), Log::default());
     for piece in bytes.chunks(piece.max(1)) {
         parser.push(piece, &mut log)?;
     }
@@ -214,7 +214,7 @@ fn what_is_wrong_is_refused_and_stays_refused() {
             assert!(error.contains(said), "{:?}: {error}", &text[..text.len().min(50)]);
         }
     }
-    let (mut parser, mut log) = (Parser::new(), Log::default());
+    let (mut parser, mut log) = (Parser::default(), Log::default());
     assert!(parser.push(b"boo\n", &mut log).is_err());
     assert_eq!(parser.push(b"end\n", &mut log), Err(BadStream::Broken));
     assert_eq!(parser.finish(), Err(BadStream::Broken));
