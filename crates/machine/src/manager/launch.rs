@@ -16,7 +16,7 @@ use super::{Manager, report};
 use crate::chunk::{Hash, Recipe, write_ranges};
 use crate::launch::{Launch, Order, Part, UMASK, exit_in, session_of};
 use crate::memory::id_of;
-use crate::relay::format::{BadStream, Parser, Sink, Target};
+use crate::relay::format::{BadStream, Parser, Sink};
 use crate::relay::pack::{Load, PackError};
 use muster_base::limits::{JOB_CHUNKS_MAX, LETTER_MAX};
 use muster_base::quote;
@@ -378,23 +378,8 @@ pub(super) struct Check {
 impl Sink for Check {
     type Error = BadStream;
 
-    fn relay(&mut self, _: u32, _: Vec<Target>) -> std::result::Result<(), BadStream> {
-        Err(BadStream::Header("relay".to_owned()))
-    }
-    fn argv(&mut self, _: &str) -> std::result::Result<(), BadStream> {
-        Ok(())
-    }
-    fn env(&mut self, _: &str) -> std::result::Result<(), BadStream> {
-        Ok(())
-    }
     fn arch(&mut self, arch: Option<&str>) -> std::result::Result<(), BadStream> {
         self.arch = arch.map(str::to_owned);
-        Ok(())
-    }
-    fn dir(&mut self, _: &str, _: u32) -> std::result::Result<(), BadStream> {
-        Ok(())
-    }
-    fn link(&mut self, _: &str, _: &[u8]) -> std::result::Result<(), BadStream> {
         Ok(())
     }
     fn known(&mut self, _: &str, _: u32, recipe: Recipe) -> std::result::Result<(), BadStream> {
@@ -409,18 +394,6 @@ impl Sink for Check {
             true => Err(BadStream::Long("chunks", self.chunks.len() as u64, JOB_CHUNKS_MAX)),
             false => Ok(()),
         }
-    }
-    fn file(&mut self, _: &str, _: u32, _: u64) -> std::result::Result<(), BadStream> {
-        Ok(())
-    }
-    fn data(&mut self, _: &[u8]) -> std::result::Result<(), BadStream> {
-        Ok(())
-    }
-    fn file_end(&mut self) -> std::result::Result<(), BadStream> {
-        Ok(())
-    }
-    fn end(&mut self) -> std::result::Result<(), BadStream> {
-        Ok(())
     }
 }
 

@@ -107,11 +107,17 @@ pub trait Sink {
         Ok(())
     }
     /// Pass the stream on to these, to at most `most` nodes directly.
-    fn relay(&mut self, most: u32, targets: Vec<Target>) -> Result<(), Self::Error>;
+    fn relay(&mut self, most: u32, targets: Vec<Target>) -> Result<(), Self::Error> {
+        Err(BadStream::Header("relay".to_owned()).into())
+    }
     /// The sessions' `argv`.
-    fn argv(&mut self, text: &str) -> Result<(), Self::Error>;
+    fn argv(&mut self, text: &str) -> Result<(), Self::Error> {
+        Ok(())
+    }
     /// The sessions' `env`.
-    fn env(&mut self, text: &str) -> Result<(), Self::Error>;
+    fn env(&mut self, text: &str) -> Result<(), Self::Error> {
+        Ok(())
+    }
     /// What follows, of files, is for nodes of this processor only; none: for all again.
     ///
     /// # Errors
@@ -120,21 +126,33 @@ pub trait Sink {
         Err(BadStream::Arch(arch.unwrap_or(ALL).to_owned()).into())
     }
     /// A directory.
-    fn dir(&mut self, path: &str, mode: u32) -> Result<(), Self::Error>;
+    fn dir(&mut self, path: &str, mode: u32) -> Result<(), Self::Error> {
+        Ok(())
+    }
     /// A symbolic link; `target` may say anything.
-    fn link(&mut self, path: &str, target: &[u8]) -> Result<(), Self::Error>;
+    fn link(&mut self, path: &str, target: &[u8]) -> Result<(), Self::Error> {
+        Ok(())
+    }
     /// A file that is told by its chunks: who wants it gets those that it lacks elsewhere.
     fn known(&mut self, path: &str, mode: u32, recipe: Recipe) -> Result<(), Self::Error> {
         Err(BadStream::Known(path.to_owned()).into())
     }
     /// A file begins; [`Sink::data`] of `size` bytes in all and [`Sink::file_end`] follow.
-    fn file(&mut self, path: &str, mode: u32, size: u64) -> Result<(), Self::Error>;
+    fn file(&mut self, path: &str, mode: u32, size: u64) -> Result<(), Self::Error> {
+        Ok(())
+    }
     /// A piece of the file, never empty.
-    fn data(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
+    fn data(&mut self, bytes: &[u8]) -> Result<(), Self::Error> {
+        Ok(())
+    }
     /// The file is complete.
-    fn file_end(&mut self) -> Result<(), Self::Error>;
+    fn file_end(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
     /// The stream is complete.
-    fn end(&mut self) -> Result<(), Self::Error>;
+    fn end(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
 }
 
 /// A text that follows its header line.

@@ -488,7 +488,7 @@ impl Packer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::relay::format::{BadStream, Parser, Sink, Target};
+    use crate::relay::format::{BadStream, Parser, Sink};
     use crate::scratch::Scratch;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -499,9 +499,6 @@ mod tests {
 
     impl Sink for Lines {
         type Error = BadStream;
-        fn relay(&mut self, _: u32, _: Vec<Target>) -> Result<(), BadStream> {
-            unreachable!("a client names no targets")
-        }
         fn argv(&mut self, text: &str) -> Result<(), BadStream> {
             self.0.push(format!("argv {text}"));
             Ok(())
@@ -528,9 +525,6 @@ mod tests {
         }
         fn data(&mut self, bytes: &[u8]) -> Result<(), BadStream> {
             self.1 += bytes.len();
-            Ok(())
-        }
-        fn file_end(&mut self) -> Result<(), BadStream> {
             Ok(())
         }
         fn end(&mut self) -> Result<(), BadStream> {

@@ -409,10 +409,6 @@ impl Sink for Places {
         }
         Ok(())
     }
-
-    fn end(&mut self) -> std::result::Result<(), Broken> {
-        Ok(())
-    }
 }
 
 /// Nothing that was unpacked before may lead elsewhere.

@@ -11,7 +11,7 @@ use muster_machine::launch::bundle::letters;
 use muster_machine::launch::{Bytes, Kind, Launch, Order, Rank, Report, Said, Shipment, What};
 use muster_machine::memory::{MANAGER, STROBE};
 use muster_machine::node::tally::Tally;
-use muster_machine::relay::format::{BadStream, Parser, Sink, Target};
+use muster_machine::relay::format::{BadStream, Parser, Sink};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
@@ -528,35 +528,8 @@ struct KnownFiles(Vec<Recipe>);
 impl Sink for KnownFiles {
     type Error = BadStream;
 
-    fn relay(&mut self, _: u32, _: Vec<Target>) -> Result<(), BadStream> {
-        Err(BadStream::Header("relay".to_owned()))
-    }
-    fn argv(&mut self, _: &str) -> Result<(), BadStream> {
-        Ok(())
-    }
-    fn env(&mut self, _: &str) -> Result<(), BadStream> {
-        Ok(())
-    }
-    fn dir(&mut self, _: &str, _: u32) -> Result<(), BadStream> {
-        Ok(())
-    }
-    fn link(&mut self, _: &str, _: &[u8]) -> Result<(), BadStream> {
-        Ok(())
-    }
     fn known(&mut self, _: &str, _: u32, recipe: Recipe) -> Result<(), BadStream> {
         self.0.push(recipe);
-        Ok(())
-    }
-    fn file(&mut self, _: &str, _: u32, _: u64) -> Result<(), BadStream> {
-        Ok(())
-    }
-    fn data(&mut self, _: &[u8]) -> Result<(), BadStream> {
-        Ok(())
-    }
-    fn file_end(&mut self) -> Result<(), BadStream> {
-        Ok(())
-    }
-    fn end(&mut self) -> Result<(), BadStream> {
         Ok(())
     }
 }
