@@ -16,6 +16,7 @@ use super::progress::{Action, PAUSE, Progress};
 use super::report::Heard;
 use super::spec::{End, Phase, Spec, Stamps, Status};
 use super::timer;
+use super::views;
 use super::waits::Waits;
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
@@ -236,6 +237,11 @@ impl Job {
             changed: Condvar::new(),
             past: Mutex::default(),
         })
+    }
+
+    /// Whose it is, unless that is ending.
+    pub(super) fn manager(&self) -> Result<Arc<Manager>> {
+        views::there(&self.manager)
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

@@ -7,7 +7,7 @@
 //! ([`again`](super::again)) only when it has ended, and they are kept whether it waits or not.
 
 use super::job::Job;
-use super::launch::{Check, begin, ended, ended_by, gone};
+use super::launch::{Check, begin, ended, ended_by};
 use super::pieces::{Chunk, Failed, Pieces};
 use super::spec::Phase;
 use crate::relay::format::Parser;
@@ -70,7 +70,7 @@ pub(super) fn unkept(error: &io::Error) -> Error {
 }
 
 fn open(job: &Job, kind: &str, options: &OpenOptions) -> Result<File> {
-    let Some(manager) = job.manager.upgrade() else { return gone() };
+    let manager = job.manager()?;
     options.open(manager.kept_file(job.id, kind)).map_err(|error| unkept(&error))
 }
 
@@ -78,7 +78,7 @@ fn open(job: &Job, kind: &str, options: &OpenOptions) -> Result<File> {
 pub(super) fn create(job: &Job) -> Result<File> {
     let mut options = File::options();
     options.write(true).create(true).truncate(true);
-    let Some(manager) = job.manager.upgrade() else { return gone() };
+    let manager = job.manager()?;
     manager.with_room(|| {
         open(job, "chunks", &options)?;
         open(job, "files", &options)
@@ -88,7 +88,7 @@ pub(super) fn create(job: &Job) -> Result<File> {
 /// Takes bytes of a chunk.
 pub(super) fn give(job: &Job, offset: u64, bytes: &[u8]) -> Result<()> {
     let file = open(job, "chunks", File::options().write(true))?;
-    let Some(manager) = job.manager.upgrade() else { return gone() };
+    let manager = job.manager()?;
     let mut state = job.state();
     match &mut state.kept {
         Some(kept) => manager.with_room(|| kept.take(&file, offset, bytes)),

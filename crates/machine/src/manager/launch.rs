@@ -41,10 +41,6 @@ fn invalid(text: impl Into<String>) -> Error {
     Error::new(Errno::INVAL, text.into())
 }
 
-pub(super) fn gone<T>() -> Result<T> {
-    fail(Errno::IO, "the manager is ending")
-}
-
 /// A job was ended while it was being started: in the words of what ended it.
 pub(super) fn ended(job: &Job) -> Error {
     ended_by(&job.state())
@@ -65,7 +61,7 @@ pub(super) fn ended_by(state: &State) -> Error {
 
 /// Gives the ranks places and sessions, unless they have them already.
 fn prepare(job: &Arc<Job>) -> Result<()> {
-    let Some(manager) = job.manager.upgrade() else { return gone() };
+    let manager = job.manager()?;
     let (spec, places) = {
         let state = job.state();
         if !state.progress.is_unplaced() {
@@ -174,7 +170,7 @@ pub(super) fn begin(
     if !with_files && !is_long {
         return Ok(None);
     }
-    let Some(manager) = job.manager.upgrade() else { return gone().map_err(whole) };
+    let manager = job.manager().map_err(whole)?;
     let holder = |part: &Part| (part.node.clone(), part.instance);
     let holders = launch.nodes.iter().map(holder).collect();
     let mut pieces = Pieces::new(manager, job, set.clone(), holders)?;
@@ -292,7 +288,7 @@ impl Incoming {
         let checked = self.parser.push(bytes, &mut self.check);
         checked.map_err(|error| invalid(error.to_string()))?;
         let Some((file, length)) = &mut self.kept else { return Err(ended(job)) };
-        let Some(manager) = job.manager.upgrade() else { return gone() };
+        let manager = job.manager()?;
         let write = || file.write_all_at(bytes, *length).map_err(|error| kept::unkept(&error));
         manager.with_room(write).map_err(|error| start_failed(job, (None, error)))?;
         *length += bytes.len() as u64;
@@ -630,7 +626,7 @@ fn order(job: &Job) -> Result<(Nodes, Launch)> {
 /// Sends an order to all nodes of a set, and waits until they have it. If one of them falls silent
 /// meanwhile nobody gets it, and it is sent again when that one answers.
 fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<()> {
-    let Some(manager) = job.manager.upgrade() else { return gone() };
+    let manager = job.manager()?;
     loop {
         let letter = ready(job, set, order)?;
         let sent = manager.memory.send_surely(set, letter);
@@ -644,7 +640,7 @@ fn send_order(job: &Job, set: &Nodes, order: &Order) -> Result<()> {
 /// The letter of an order to a job that is still to be started; all nodes of the set can be told.
 /// One that is silent is waited for as long as it lives.
 fn ready(job: &Job, set: &Nodes, order: &Order) -> Result<Vec<u8>> {
-    let Some(manager) = job.manager.upgrade() else { return gone() };
+    let manager = job.manager()?;
     let letter = order.letter();
     if letter.len() > LETTER_MAX {
         let text = format!("the order to launch it takes {} bytes", letter.len());

@@ -11,7 +11,6 @@ use crate::files::latch::Latch;
 use crate::slots::Slots;
 use crate::usage::{NodeUsage, Usage};
 use muster_ninep::client::Fid;
-use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::synthetic::{Entry, File};
 use muster_ninep::tree::OpenFlags;
 use serde::{Deserialize, Serialize};
@@ -118,7 +117,7 @@ pub(super) fn file(scope: &Scope) -> Entry {
 pub(super) fn file_of(job: &Arc<Job>) -> Entry {
     let job = job.clone();
     File::new(0o444, move |_| {
-        let (manager, job) = (upgrade(&job.manager)?, job.latest());
+        let (manager, job) = (job.manager()?, job.latest());
         let status = job.status();
         let live = status.ranks.iter().filter(|rank| rank.usage.is_none());
         let mut nodes: Vec<String> = live.map(|rank| rank.node.clone()).collect();
@@ -129,10 +128,6 @@ pub(super) fn file_of(job: &Arc<Job>) -> Entry {
         }))
     })
     .entry()
-}
-
-fn upgrade(manager: &Weak<Manager>) -> Result<Arc<Manager>> {
-    manager.upgrade().ok_or_else(|| Error::new(Errno::IO, "the manager is ending"))
 }
 
 /// A text that is known once nodes have been asked.

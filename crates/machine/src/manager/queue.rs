@@ -134,7 +134,7 @@ pub(super) fn spec_of(job: &Job) -> Result<Spec> {
 /// Has the job ask for its nodes, if it has not. Whether it has them now; if not it is pending, or
 /// where it was if it may not wait yet.
 pub(super) fn allot(job: &Arc<Job>, may_wait: bool) -> Result<bool> {
-    let Some(manager) = job.manager.upgrade() else { return launch::gone() };
+    let manager = job.manager()?;
     if job.state().allotted.is_some() {
         return Ok(true);
     }
@@ -194,7 +194,7 @@ pub(super) fn give_back(job: &Arc<Job>) -> bool {
 
 /// Has a job that has given its nodes back wait for others, before all others of its priority.
 pub(super) fn wait_again(job: &Arc<Job>) -> Result<()> {
-    let Some(manager) = job.manager.upgrade() else { return launch::gone() };
+    let manager = job.manager()?;
     if job.state().progress.phase() == Phase::New {
         job.queued(&manager)?;
     }

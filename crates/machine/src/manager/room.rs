@@ -9,7 +9,6 @@
 use super::Manager;
 use super::job::Job;
 use super::journal::Record;
-use super::launch;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use serde_json::json;
 use std::fs::{self, File};
@@ -195,7 +194,7 @@ impl Job {
     /// # Errors
     /// It has not ended.
     pub(super) fn drop_output(&self) -> Result<()> {
-        let Some(manager) = self.manager.upgrade() else { return launch::gone() };
+        let manager = self.manager()?;
         if !self.has_ended() {
             let text = format!(
                 "job {0} has not ended, and what it prints is kept until then. To end it: muster \

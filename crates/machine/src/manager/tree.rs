@@ -24,7 +24,7 @@ use muster_ninep::synthetic::{
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Between the answer to `down` and the end of the manager.
@@ -33,21 +33,24 @@ const DOWN: Duration = Duration::from_millis(50);
 /// The tree that a manager serves.
 #[must_use]
 pub fn of(manager: &Arc<Manager>) -> Synthetic {
-    let weak = Arc::downgrade(manager);
     let scope = Scope::whole(manager);
-    let ctl = weak.clone();
-    let (scheduler, slots, partitions) = (weak.clone(), weak.clone(), weak.clone());
-    let (counted, heartbeat) = (weak.clone(), weak.clone());
+    let (orders, slots, counted) = (scope.clone(), scope.clone(), scope.clone());
     let mut files = shown(&scope);
     files.extend([
-        ("ctl", control::file(0o660, move || RootCtl(ctl.clone())).entry()),
-        ("scheduler", control::file(0o660, move || SchedulerCtl(scheduler.clone())).entry()),
-        ("heartbeat", control::file(0o660, move || HeartbeatCtl(heartbeat.clone())).entry()),
+        ("ctl", control::file(0o660, move || RootCtl(orders.clone())).entry()),
+        (
+            "scheduler",
+            ctl(&scope, Manager::schedule_by, |manager| manager.queue.scheduler() + "\n"),
+        ),
+        (
+            "heartbeat",
+            ctl(&scope, |manager, line| manager.set_heartbeat(line), |it| it.heartbeat()),
+        ),
         ("slots", control::file(0o660, move || SlotTable(slots.clone())).entry()),
-        ("partitions", control::file(0o660, move || PartitionsCtl(partitions.clone())).entry()),
+        ("partitions", ctl(&scope, Manager::partition, |manager| manager.partitions())),
         ("images", image::tree::directory(&manager.images)),
         ("events", manager.events.file_of_lines(0o444).entry()),
-        ("fabric", File::text(0o444, move || Ok(upgrade(&counted)?.memory.tell())).entry()),
+        ("fabric", File::text(0o444, move || Ok(counted.manager()?.memory.tell())).entry()),
         (
             "views",
             Entry::Dir(Arc::new(ViewsDir { scope: scope.clone(), inode: Inode::new(0o555) })),
@@ -170,8 +173,8 @@ impl Dir for ViewsDir {
 
     fn get(&self, name: &str) -> Result<Option<Entry>> {
         if name == "ctl" {
-            let scope = self.scope.clone();
-            return Ok(Some(control::file(0o660, move || ViewsCtl(scope.clone())).entry()));
+            let set = |manager: &Arc<Manager>, line: &str| manager.set_view(line);
+            return Ok(Some(ctl(&self.scope, set, |manager| manager.views())));
         }
         let is_there = self.scope.manager()?.settings.get().views.contains_key(name);
         Ok(is_there.then(|| Entry::Dir(view_dir(&self.scope.of(name)))))
@@ -184,21 +187,23 @@ impl Dir for ViewsDir {
     }
 }
 
-/// `views/ctl`: all of them.
-struct ViewsCtl(Scope);
+/// How a line is obeyed, and what is told of all that was set so.
+type Obey = fn(&Arc<Manager>, &str) -> Result<()>;
+type Tell = fn(&Manager) -> String;
 
-impl Commands for ViewsCtl {
-    fn obey(&self, line: &str) -> Result<()> {
-        self.0.manager()?.set_view(line)
+/// A file of something that is set by lines.
+fn ctl(scope: &Scope, obey: Obey, tell: Tell) -> Entry {
+    struct Ctl(Scope, Obey, Tell);
+    impl Commands for Ctl {
+        fn obey(&self, line: &str) -> Result<()> {
+            (self.1)(&self.0.manager()?, line)
+        }
+        fn status(&self) -> String {
+            self.0.manager().map_or_else(|_| String::new(), |manager| (self.2)(&manager))
+        }
     }
-
-    fn status(&self) -> String {
-        self.0.manager().map_or_else(|_| String::new(), |manager| manager.views())
-    }
-}
-
-fn upgrade(manager: &Weak<Manager>) -> Result<Arc<Manager>> {
-    manager.upgrade().ok_or_else(|| Error::new(Errno::IO, "the manager is ending"))
+    let scope = scope.clone();
+    control::file(0o660, move || Ctl(scope.clone(), obey, tell)).entry()
 }
 
 /// The cluster in JSON.
@@ -428,11 +433,11 @@ impl Dir for RanksDir {
 }
 
 /// The cluster's `ctl`.
-struct RootCtl(Weak<Manager>);
+struct RootCtl(Scope);
 
 impl Commands for RootCtl {
     fn obey(&self, line: &str) -> Result<()> {
-        let manager = upgrade(&self.0)?;
+        let manager = self.0.manager()?;
         let words = match quote::split(line) {
             Ok(words) => words,
             Err(error) => return fail(Errno::INVAL, error.to_string()),
@@ -466,7 +471,7 @@ impl Commands for RootCtl {
     }
 
     fn status(&self) -> String {
-        let Some(manager) = self.0.upgrade() else { return String::new() };
+        let Ok(manager) = self.0.manager() else { return String::new() };
         let nodes = manager.nodes.names().len();
         let jobs = manager.all_jobs().iter().filter(|job| !job.is_done()).count();
         format!("manager {}, {nodes} nodes, {jobs} jobs\n", env!("CARGO_PKG_VERSION"))
@@ -474,7 +479,7 @@ impl Commands for RootCtl {
 }
 
 /// The table of slots. A line is another one.
-struct SlotTable(Weak<Manager>);
+struct SlotTable(Scope);
 
 impl Commands for SlotTable {
     fn obey(&self, line: &str) -> Result<()> {
@@ -486,57 +491,17 @@ impl Commands for SlotTable {
             let text = format!("{} slots, {SLOTS_MAX} at most  [E115]", slots.slots.len());
             return Err(invalid(text));
         }
-        upgrade(&self.0)?.strobe.set(&slots);
+        self.0.manager()?.strobe.set(&slots);
         Ok(())
     }
 
     fn status(&self) -> String {
-        let Some(manager) = self.0.upgrade() else { return String::new() };
+        let Ok(manager) = self.0.manager() else { return String::new() };
         let (least, by) = manager.least_slice();
         let mut told = json!(manager.strobe.slots());
         told["least"] = json!(least);
         told["least_by"] = json!(by);
         format!("{told}\n")
-    }
-}
-
-/// `scheduler`: which one, and how it is set.
-struct SchedulerCtl(Weak<Manager>);
-
-impl Commands for SchedulerCtl {
-    fn obey(&self, line: &str) -> Result<()> {
-        upgrade(&self.0)?.schedule_by(line)
-    }
-
-    fn status(&self) -> String {
-        let manager = self.0.upgrade();
-        manager.map_or_else(String::new, |manager| manager.queue.scheduler() + "\n")
-    }
-}
-
-/// `heartbeat`: how it beats, and who is late.
-struct HeartbeatCtl(Weak<Manager>);
-
-impl Commands for HeartbeatCtl {
-    fn obey(&self, line: &str) -> Result<()> {
-        upgrade(&self.0)?.set_heartbeat(line)
-    }
-
-    fn status(&self) -> String {
-        self.0.upgrade().map_or_else(String::new, |manager| manager.heartbeat())
-    }
-}
-
-/// `partitions`: all of them.
-struct PartitionsCtl(Weak<Manager>);
-
-impl Commands for PartitionsCtl {
-    fn obey(&self, line: &str) -> Result<()> {
-        upgrade(&self.0)?.partition(line)
-    }
-
-    fn status(&self) -> String {
-        self.0.upgrade().map_or_else(String::new, |manager| manager.partitions())
     }
 }
 

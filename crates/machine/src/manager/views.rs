@@ -63,7 +63,7 @@ impl Scope {
     }
 
     pub(super) fn manager(&self) -> Result<Arc<Manager>> {
-        self.manager.upgrade().ok_or_else(|| Error::new(Errno::IO, "the manager is ending"))
+        there(&self.manager)
     }
 
     pub(super) fn view(&self) -> Option<&Arc<str>> {
@@ -108,6 +108,11 @@ impl Scope {
         jobs.retain(|job| self.has_job(job.id, job.view.as_deref()));
         jobs
     }
+}
+
+/// The manager, unless it is ending.
+pub(super) fn there(manager: &Weak<Manager>) -> Result<Arc<Manager>> {
+    manager.upgrade().ok_or_else(|| Error::new(Errno::IO, "the manager is ending"))
 }
 
 /// Whose this cluster is.
