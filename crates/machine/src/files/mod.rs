@@ -3,6 +3,7 @@
 
 pub mod control;
 pub mod feed;
+pub mod fixed;
 pub mod lane;
 pub mod latch;
 pub mod stream;

@@ -3,6 +3,7 @@
 use super::store::{Image, Images, NO_MULTICAST, Push};
 use crate::chunk::{HASH, Recipe, count, read};
 use crate::files::control::{self, Commands};
+use crate::files::fixed::Fixed;
 use crate::files::lane::Lane;
 use crate::files::told::Told;
 use muster_base::limits::RECIPE_MAX;
@@ -26,27 +27,6 @@ pub(super) fn outside(images: &Arc<Images>) -> Synthetic {
     let images = All { images: images.clone(), is_inside: false, inode: Inode::new(0o555) };
     let entry = Entry::Dir(Arc::new(images));
     Synthetic::new(Arc::new(Fixed { inode: Inode::new(0o555), files: vec![("images", entry)] }))
-}
-
-/// A directory whose names do not change.
-struct Fixed {
-    inode: Inode,
-    files: Vec<(&'static str, Entry)>,
-}
-
-impl Dir for Fixed {
-    fn inode(&self) -> &Inode {
-        &self.inode
-    }
-
-    fn get(&self, name: &str) -> Result<Option<Entry>> {
-        let found = self.files.iter().find(|(own, _)| *own == name);
-        Ok(found.map(|(_, entry)| entry.clone()))
-    }
-
-    fn list(&self) -> Vec<String> {
-        self.files.iter().map(|(name, _)| (*name).to_owned()).collect()
-    }
 }
 
 /// `images`.

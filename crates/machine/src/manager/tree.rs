@@ -10,6 +10,7 @@ use super::overview;
 use super::spec::{End, Phase, Status};
 use super::views::Scope;
 use crate::files::control::{self, Commands};
+use crate::files::fixed::{Fixed, Named, find};
 use crate::files::told::Told;
 use crate::image;
 use crate::node::signal;
@@ -71,7 +72,7 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
 }
 
 /// The files that a cluster has, and each view of it.
-fn shown(scope: &Scope) -> Vec<(&'static str, Entry)> {
+fn shown(scope: &Scope) -> Named {
     let (told, past, built) = (scope.clone(), scope.clone(), scope.clone());
     let history = move |_| {
         let lines = past.manager()?.history.read()?;
@@ -152,7 +153,7 @@ impl Dir for ClusterDir {
 
     fn get(&self, name: &str) -> Result<Option<Entry>> {
         let files = self.scope.manager()?.clusters.files(&self.cluster)?;
-        Ok(files.into_iter().find(|(file, _)| *file == name).map(|(_, entry)| entry))
+        Ok(find(&files, name))
     }
 
     fn list(&self) -> Vec<String> {
@@ -240,27 +241,6 @@ fn arches(scope: &Scope) -> Result<String> {
     }
     let sets = alike.into_iter().map(|(arch, names)| (arch, nodeset::fold(names)));
     Ok(serde_json::to_string(&sets.collect::<BTreeMap<_, _>>()).unwrap_or_default() + "\n")
-}
-
-/// A directory whose names do not change.
-struct Fixed {
-    inode: Inode,
-    files: Vec<(&'static str, Entry)>,
-}
-
-impl Dir for Fixed {
-    fn inode(&self) -> &Inode {
-        &self.inode
-    }
-
-    fn get(&self, name: &str) -> Result<Option<Entry>> {
-        let found = self.files.iter().find(|(own, _)| *own == name);
-        Ok(found.map(|(_, entry)| entry.clone()))
-    }
-
-    fn list(&self) -> Vec<String> {
-        self.files.iter().map(|(name, _)| (*name).to_owned()).collect()
-    }
 }
 
 struct NodesDir {

@@ -6,6 +6,7 @@ use super::views::{Scope, ViewsDir};
 use super::{Node, account, beat, facts};
 use crate::files::control;
 use crate::files::feed::Feed;
+use crate::files::fixed::{Named, find, names};
 use crate::files::lane::Lane;
 use crate::files::latch::Latch;
 use crate::files::stream::Reader;
@@ -31,12 +32,6 @@ pub(super) const UPLOAD: &str = ".exec";
 
 /// How long a strober may take to answer.
 const STROBER: Duration = Duration::from_secs(1);
-
-type Named = Vec<(&'static str, Entry)>;
-
-fn find(named: &Named, name: &str) -> Option<Entry> {
-    named.iter().find(|(own, _)| *own == name).map(|(_, entry)| entry.clone())
-}
 
 /// The tree that a node serves.
 #[must_use]
@@ -73,7 +68,7 @@ impl Dir for Root {
     fn list(&self) -> Vec<String> {
         let sessions = self.scope.sessions();
         let numbers = sessions.iter().map(|files| files.session.number.to_string());
-        self.files.iter().map(|(name, _)| (*name).to_owned()).chain(numbers).collect()
+        names(&self.files).chain(numbers).collect()
     }
 }
 
@@ -367,7 +362,6 @@ impl Dir for SessionDir {
     }
 
     fn list(&self) -> Vec<String> {
-        let named = self.files.named().iter().map(|(name, _)| (*name).to_owned());
-        named.chain([FS.to_owned()]).collect()
+        names(self.files.named()).chain([FS.to_owned()]).collect()
     }
 }
