@@ -228,18 +228,9 @@ pub fn verify(hash: &str, asked: &str, own: &str) -> Result<(), Unfit> {
 }
 
 fn hash(path: &Path) -> io::Result<(String, u64)> {
-    let mut file = File::open(path)?;
-    let (mut hasher, mut size) = (blake3::Hasher::new(), 0);
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok((hasher.finalize().to_hex().to_string(), size)),
-            count => {
-                hasher.update(&buffer[..count]);
-                size += count as u64;
-            }
-        }
-    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(File::open(path)?)?;
+    Ok((hasher.finalize().to_hex().to_string(), hasher.count()))
 }
 
 #[cfg(test)]
