@@ -214,10 +214,6 @@ impl State {
 }
 
 impl Job {
-    pub(super) fn new(manager: &Arc<Manager>, birth: Birth) -> Arc<Job> {
-        Job::of(Arc::downgrade(manager), birth)
-    }
-
     pub(super) fn of(manager: Weak<Manager>, birth: Birth) -> Arc<Job> {
         Arc::new(Job {
             id: birth.id,
@@ -530,11 +526,6 @@ impl Job {
     /// Tells whoever waits for it a line.
     pub(super) fn note(&self, text: &str) {
         self.notes.push(format!("{text}\n").as_bytes());
-    }
-
-    /// What is told so.
-    pub(super) fn notes(&self) -> &Stream {
-        &self.notes
     }
 
     /// The programs run.

@@ -229,7 +229,7 @@ impl Manager {
             Record::New { job: id, user, at: now(), view: view.as_deref().map(Into::into) };
         self.record(&[record])?;
         let birth = Birth { id, attempt: id, requeued: Vec::new(), submitted: now(), view };
-        let job = Job::new(self, birth);
+        let job = Job::of(Arc::downgrade(self), birth);
         jobs.table.insert(id, job.clone());
         let outdated = Manager::outdated(&mut jobs);
         jobs.forgotten += outdated.len();

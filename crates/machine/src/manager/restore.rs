@@ -185,7 +185,7 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
             submitted: told.submitted,
             view: told.view.as_deref().map(Into::into),
         };
-        let job = Job::new(manager, birth);
+        let job = Job::of(Arc::downgrade(manager), birth);
         let mut jobs = manager.jobs();
         jobs.last = jobs.last.max(attempt);
         jobs.table.insert(id, job.clone());
@@ -328,7 +328,7 @@ impl Job {
 
     /// Takes up a job that was done.
     fn restore_done(&self, status: &Status) {
-        self.notes().end();
+        self.notes.end();
         self.set_past(status.clone());
         self.begun.set("");
         self.wait.set(serde_json::to_vec(status).unwrap_or_default());

@@ -350,7 +350,7 @@ impl Job {
             ("stdin", Input::file(job, None)),
             ("begun", job.begun.file(0o444).entry()),
             ("wait", job.wait.file(0o444).entry()),
-            ("notes", job.notes().file_of_lines(0o444).entry()),
+            ("notes", job.notes.file_of_lines(0o444).entry()),
         ];
         if let Some(placed) = job.placed.get() {
             for output in Output::BOTH {
