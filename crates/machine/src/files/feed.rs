@@ -1,7 +1,7 @@
 //! The input of a process: bytes that clients write, kept until the process takes them.
 
 use super::latch::Waiting;
-use muster_ninep::call::{Answer, Ticket};
+use muster_ninep::call::Answer;
 use muster_ninep::error::{Errno, Error, fail};
 use muster_ninep::synthetic::{File, Handle, SynCall};
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ const KEPT: usize = 64 * 1024;
 #[derive(Default)]
 struct State {
     kept: VecDeque<u8>,
-    waiting: Waiting<(Ticket<u32>, Vec<u8>)>,
+    waiting: Waiting<u32, Vec<u8>>,
     /// No more will be written.
     closed: bool,
     /// Bytes taken in all: whoever lost the answer to a write learns here what became of it.

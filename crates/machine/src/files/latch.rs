@@ -2,12 +2,13 @@
 
 use muster_ninep::call::{Answer, Data, Ticket};
 use muster_ninep::synthetic::{File, Handle, SynCall, slice};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 #[derive(Default)]
 struct State {
     text: Option<Arc<[u8]>>,
-    waiting: Waiting<(Ticket<Data>, (u64, usize))>,
+    waiting: Waiting<Data, (u64, usize)>,
 }
 
 /// The text, shared by whoever finds it out and whoever waits for it.
@@ -66,53 +67,36 @@ impl Handle for Latch {
     }
 }
 
-/// What a parked request keeps, with its ticket.
-pub trait Parked {
-    /// Whether somebody still waits for it.
-    fn is_live(&self) -> bool;
-}
-
-impl<R, X> Parked for (Ticket<R>, X) {
-    fn is_live(&self) -> bool {
-        self.0.is_live()
-    }
-}
-
-/// Parked requests in order. Flushed ones are swept out as it grows, so a storm of flushes
-/// leaves no more behind than twice what really waits.
-pub struct Waiting<P> {
-    list: std::collections::VecDeque<P>,
+/// Parked requests in order, each with what it keeps. Flushed ones are swept out as it grows, so a
+/// storm of flushes leaves no more behind than twice what really waits.
+pub struct Waiting<R, X> {
+    list: VecDeque<(Ticket<R>, X)>,
     sweep_at: usize,
 }
 
-impl<P> Default for Waiting<P> {
-    fn default() -> Waiting<P> {
-        Waiting { list: std::collections::VecDeque::new(), sweep_at: 16 }
+impl<R, X> Default for Waiting<R, X> {
+    fn default() -> Waiting<R, X> {
+        Waiting { list: VecDeque::new(), sweep_at: 16 }
     }
 }
 
-impl<P: Parked> Waiting<P> {
+impl<R, X> Waiting<R, X> {
     /// Adds one at the end.
-    pub fn push(&mut self, parked: P) {
+    pub fn push(&mut self, parked: (Ticket<R>, X)) {
         self.list.push_back(parked);
         if self.list.len() >= self.sweep_at {
-            self.list.retain(P::is_live);
+            self.list.retain(|(ticket, _)| ticket.is_live());
             self.sweep_at = 2 * self.list.len() + 16;
         }
     }
 
     /// The first one.
-    pub fn pop(&mut self) -> Option<P> {
+    pub fn pop(&mut self) -> Option<(Ticket<R>, X)> {
         self.list.pop_front()
     }
 
-    /// Puts one back at the front.
-    pub fn push_front(&mut self, parked: P) {
-        self.list.push_front(parked);
-    }
-
     /// Takes all.
-    pub fn take(&mut self) -> Vec<P> {
+    pub fn take(&mut self) -> Vec<(Ticket<R>, X)> {
         self.list.drain(..).collect()
     }
 }

@@ -12,14 +12,14 @@
 
 use super::latch::Waiting;
 use muster_base::limits::STREAM_WINDOW;
-use muster_ninep::call::{Answer, Data, Ticket};
+use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::synthetic::{File, Handle, SynCall};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// Most that a read which has waited is given: it bounds what many waiting reads can take.
-const WAITED_MAX: usize = 8 * 1024;
+pub const WAITED_MAX: usize = 8 * 1024;
 
 #[derive(Default)]
 struct State {
@@ -35,7 +35,7 @@ struct State {
     refusal: Option<Error>,
     /// The producer waits for room.
     full: bool,
-    waiting: Waiting<(Ticket<Data>, (u64, usize))>,
+    waiting: Waiting<Data, (u64, usize)>,
 }
 
 struct Shared {

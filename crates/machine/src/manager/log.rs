@@ -19,9 +19,10 @@ mod taken;
 
 use crate::files::lane::Lane;
 use crate::files::latch::Waiting;
+use crate::files::stream::WAITED_MAX;
 use crate::output::{AGAIN, HEADER, Head, Output, PIECE_MAX};
 use index::{Index, TAKEN, Whose};
-use muster_ninep::call::{Answer, Data, Ticket};
+use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::synthetic::{File, Handle, SynCall};
 use std::fs;
@@ -31,9 +32,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use taken::{Come, Mark, Taken};
-
-/// Most that a read which has waited is given, as in [`crate::files::stream`].
-const WAITED_MAX: usize = 8 * 1024;
 
 /// Pieces of a job that is done which are kept in memory: 128 KiB of them.
 const KEPT: usize = 4096;
@@ -73,7 +71,7 @@ struct State {
     /// No stream ends before all of them do: there may be another attempt.
     is_held: bool,
     /// Who waits for the file itself.
-    waiting: Waiting<(Ticket<Data>, (u64, usize))>,
+    waiting: Waiting<Data, (u64, usize)>,
 }
 
 /// The log, shared by whoever fills and whoever reads it.

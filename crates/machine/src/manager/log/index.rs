@@ -2,7 +2,7 @@
 
 use crate::files::latch::Waiting;
 use crate::output::{AGAIN, HEADER, Head, Output};
-use muster_ninep::call::{Data, Ticket};
+use muster_ninep::call::Data;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -80,7 +80,7 @@ pub(super) struct Index {
     /// order.
     pub(super) in_step: bool,
     pub(super) ended: bool,
-    pub(super) waiting: Waiting<(Ticket<Data>, (u64, usize))>,
+    pub(super) waiting: Waiting<Data, (u64, usize)>,
 }
 
 impl Index {
