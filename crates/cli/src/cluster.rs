@@ -412,3 +412,10 @@ pub fn embed(context: &Context, count: usize, progress: impl FnMut(usize)) -> Re
     let client = wait_until_joined(&context, &names, |_| None, alive, progress)?;
     Ok(Embedded { client, context, _keeper: keeper })
 }
+/// How a command names a cluster, where it has to.
+pub fn cluster_flag(name: &str) -> String {
+    match name {
+        "default" => String::new(),
+        name => format!("--cluster {name} "),
+    }
+}

@@ -15,13 +15,12 @@ use clap::{CommandFactory, Parser};
 use cluster::Context;
 use cmd::table::{cut, shown};
 use muster_machine::keeper::Runtime;
+use run::failure::exit;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Exit status of a mistake on the command line.
-const USAGE: u8 = 2;
 /// What the shell says of a program that SIGPIPE ended: our reader has gone.
-const PIPE: u8 = 128 + 13;
+const PIPE: u8 = exit::SIGNAL + 13;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,7 +68,7 @@ fn main() -> ExitCode {
             // Programs that read what this prints are to find an object in any case.
             let mut own = words().take_while(|word| word != "--");
             if error.use_stderr() && help == "muster run --help" && own.any(|it| it == "--json") {
-                let failure = run::Failure::new("E100", USAGE, sentence(&error, &help));
+                let failure = run::Failure::new("E100", exit::USAGE, sentence(&error, &help));
                 run::print_failure(&failure);
             }
             return refuse(&error, &help);
@@ -82,7 +81,7 @@ fn main() -> ExitCode {
     let context = Context { runtime: Runtime::from_env(), cluster, view };
     if let Err(error) = muster_machine::keeper::check_name(&context.cluster) {
         let _ = writeln!(io::stderr(), "muster: {error}");
-        return ExitCode::from(USAGE);
+        return ExitCode::from(exit::USAGE);
     }
     match cmd::run(cli.command, &context) {
         Ok(code) => code,
@@ -97,7 +96,7 @@ fn main() -> ExitCode {
             }
             // Nobody may be listening any more.
             let _ = writeln!(io::stderr(), "muster: {said}");
-            ExitCode::from(if error.is::<cmd::Usage>() { USAGE } else { 1 })
+            ExitCode::from(if error.is::<cmd::Usage>() { exit::USAGE } else { 1 })
         }
     }
 }
@@ -123,7 +122,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 fn refuse(error: &clap::Error, help: &str) -> ExitCode {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = write!(io::stdout(), "{}", error.render());
-        return ExitCode::from(USAGE);
+        return ExitCode::from(exit::USAGE);
     }
     if !error.use_stderr() {
         return match error.print() {
@@ -138,7 +137,7 @@ fn refuse(error: &clap::Error, help: &str) -> ExitCode {
         };
     }
     let _ = writeln!(io::stderr(), "muster: {}", sentence(error, help));
-    ExitCode::from(USAGE)
+    ExitCode::from(exit::USAGE)
 }
 
 /// The command that explains the command line `words`.

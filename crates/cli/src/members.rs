@@ -5,6 +5,7 @@
 //! clusters: [`choose`] says in which.
 
 use crate::cluster::{Context, Status};
+use crate::run::failure::exit;
 use crate::run::program::Program;
 use crate::run::{Failure, Wish, say};
 use anyhow::Result;
@@ -257,7 +258,7 @@ fn by_nodes(wish: &mut Wish, members: &[Member]) -> Option<Result<usize, Failure
         let text = format!(
             "{list} are not nodes of one of the clusters that this view merges: a job is in one"
         );
-        return Some(Err(Failure::told("E113", 125, &text)));
+        return Some(Err(Failure::told("E113", exit::OURS, &text)));
     };
     if names.iter().any(|name| name.contains('.')) {
         wish.spec.nodelist = Some(members[at].own(&names).join(","));
@@ -288,7 +289,7 @@ pub fn choose(wish: &mut Wish, members: &[Member]) -> Result<usize, Failure> {
     let is_ours = |name: &&String| members.iter().any(|member| member.bare(name).is_some());
     if let Some(name) = excluded(wish).iter().find(|name| !is_ours(name)) {
         let text = format!("{name} is no node of a cluster that is seen. See: muster nodes");
-        return Err(Failure::told("E113", 125, &text));
+        return Err(Failure::told("E113", exit::OURS, &text));
     }
     let chosen = chosen(wish, members)?;
     exclude_of(wish, &members[chosen]);
@@ -336,7 +337,7 @@ fn chosen(wish: &mut Wish, members: &[Member]) -> Result<usize, Failure> {
         (0, None) => format!("no cluster of this view has nodes that can run it ({told})"),
         _ => format!("{least} nodes asked, and a job is in one cluster: {told}. Use -N {most}"),
     };
-    Err(Failure::told("E110", 125, &text))
+    Err(Failure::told("E110", exit::OURS, &text))
 }
 
 /// Has what a job starts in it be of its own cluster.
@@ -356,7 +357,7 @@ pub fn keep(wish: &mut Wish, context: &Context, client: &Client) -> Result<(), F
             "{list} are not nodes of cluster {cluster}: what a job starts is of its own cluster, \
              unless it is detached"
         );
-        return Err(Failure::told("E113", 125, &text));
+        return Err(Failure::told("E113", exit::OURS, &text));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `muster down`: ends a cluster, whatever state it is in.
 
 use super::{SCHEMA, Usage, print_json};
-use crate::cluster::{Context, Status};
+use crate::cluster::{Context, Status, cluster_flag};
 use anyhow::{Result, bail};
 use muster_base::nodeset::fold;
 use muster_machine::keeper::{Downed, down};
@@ -56,10 +56,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 
 /// What is said where somebody works in a view.
 fn not_alone(cluster: &str, view: &str) -> String {
-    let named = match cluster {
-        "default" => String::new(),
-        name => format!("--cluster {name} "),
-    };
+    let named = cluster_flag(cluster);
     let all = format!("down ends the whole cluster, not the view {view} alone");
     format!("{all}; say so: muster {named}--view / down")
 }
@@ -72,7 +69,7 @@ fn is_in_own_view(context: &Context) -> bool {
 
 /// How many jobs are about to be ended, where the manager tells: those of all views.
 fn running_jobs(context: &Context) -> Option<usize> {
-    let client = Context { view: Some("/".into()), ..context.clone() }.connect().ok()?;
+    let client = context.of(&context.cluster).connect().ok()?;
     let jobs = Status::read(&client).ok()?.jobs;
     Some(jobs.iter().filter(|job| job["state"] != "done").count())
 }

@@ -147,7 +147,7 @@ fn named<'a>(names: impl IntoIterator<Item = &'a String>) -> Result<()> {
 
 /// The cluster, whatever view this user works in: images are for all of it.
 fn connect(context: &Context) -> Result<Client> {
-    Context { view: Some("/".into()), ..context.clone() }.connect()
+    context.of(&context.cluster).connect()
 }
 
 fn push(client: &Client, context: &Context, image: &Image, path: &Path) -> Result<()> {

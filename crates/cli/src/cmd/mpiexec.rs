@@ -4,6 +4,7 @@ use super::{because, job_path, run};
 use crate::cluster::{Context, NodeStatus, Status};
 use crate::members;
 use crate::mpiexec::{Line, Tells, flags, place, programs};
+use crate::run::failure::exit;
 use crate::run::{Failure, of_partition, print_failure, say, say_left_out};
 use anyhow::Result;
 use clap::Parser;
@@ -72,7 +73,7 @@ pub fn main(args: &Args, context: &Context) -> Result<ExitCode> {
             let help = "mpiexec --help";
             if is_json {
                 let said = crate::sentence(&error, help);
-                print_failure(&Failure::new("E100", crate::USAGE, said));
+                print_failure(&Failure::new("E100", exit::USAGE, said));
             }
             Ok(crate::refuse(&error, help))
         }

@@ -487,7 +487,7 @@ fn placed(
 
 /// What kept a job from having a cluster.
 pub fn trouble(error: &anyhow::Error) -> Failure {
-    Failure::told("E123", 125, &format!("{error:#}"))
+    Failure::told("E123", exit::OURS, &format!("{error:#}"))
 }
 
 /// Runs it, on the cluster that is up or on one of its own. What it fails with is said here.

@@ -3,7 +3,7 @@
 use super::progress::Progress;
 use super::scheduler::Settings;
 use super::{SCHEMA, Usage, because, print_json, refused, turns};
-use crate::cluster::{Context, node_names, wait_until_joined};
+use crate::cluster::{Context, cluster_flag, node_names, wait_until_joined};
 use crate::stand_in::{self, StandIn};
 use anyhow::{Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
@@ -394,9 +394,7 @@ impl Starting {
             }
         }
     }
-}
 
-impl Starting {
     /// Whether somebody has ended the keeper, as muster down does.
     fn was_taken_down(&mut self) -> bool {
         let ended = self.process.try_wait().ok().flatten();
@@ -437,10 +435,7 @@ fn told(
     }
     let (count, s) = (names.len(), if names.len() == 1 { "" } else { "s" });
     let cores = if cpus == 1 { "one core".to_owned() } else { format!("{cpus} cores") };
-    let flag = match context.cluster.as_str() {
-        "default" => String::new(),
-        name => format!("--cluster {name} "),
-    };
+    let flag = cluster_flag(&context.cluster);
     let mut out = std::io::stdout().lock();
     match hosts {
         None => writeln!(

@@ -150,6 +150,5 @@ fn print(line: &str) -> io::Result<()> {
 
 /// The system's sentence without the number that Rust adds.
 pub fn said(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
+    crate::unnumbered(&error.to_string())
 }

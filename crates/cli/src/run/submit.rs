@@ -78,7 +78,7 @@ fn steps(
     run(client, (id, &ctl), &chunks, events)
         .map_err(|failure| advised(failure, &order.program, &order.named))?;
     if order.detach {
-        command(client, &ctl, &path, "detach")?;
+        ctl.write_at(0, b"detach\n").map_err(|error| refused(&path, error))?;
     }
     let mut status = status(client, id)?;
     let mut other = None;
@@ -220,13 +220,6 @@ pub(super) fn not_run(status: &Status) -> Option<Failure> {
     (!ran).then(|| Failure::told("E402", status.exit.unwrap_or(exit::OURS), why))
 }
 
-/// Gives an order and waits until it is done.
-fn command(client: &Client, ctl: &Fid, path: &str, order: &str) -> Result<(), Failure> {
-    let line = format!("{order}\n");
-    let done = ctl.write_at(0, line.as_bytes());
-    done.map(drop).map_err(|error| refused(client, path, &error))
-}
-
 /// A program that was not found: how to have it found.
 pub(super) fn advised(mut failure: Failure, program: &Program, named: &str) -> Failure {
     if failure.id != "E101" {
@@ -284,7 +277,7 @@ fn tell_files(
         size += part.len();
         ahead.push(std::mem::take(&mut part));
     }
-    let mut told = Upload::open(client, &path, OpenFlags::WRONLY)?;
+    let mut told = Upload::open(client, &path)?;
     let mut offset = 0;
     for part in ahead {
         told.write(offset, &part)?;
@@ -321,7 +314,7 @@ fn give_chunks(
         }
         let length = |at: &u32| chunks[*at as usize].length as u64;
         let all = sent + wanted.iter().map(length).sum::<u64>();
-        let mut given = Upload::open(client, &path, OpenFlags::WRONLY)?;
+        let mut given = Upload::open(client, &path)?;
         for at in wanted {
             chunks[at as usize].read(&mut part).map_err(unpacked)?;
             given.write(u64::from(at) * CHUNK as u64, &part)?;
@@ -343,8 +336,8 @@ struct Upload<'a> {
 }
 
 impl<'a> Upload<'a> {
-    fn open(client: &'a Client, path: &'a str, flags: u32) -> Result<Upload<'a>, Failure> {
-        let opened = client.open(path, OpenFlags(flags));
+    fn open(client: &'a Client, path: &'a str) -> Result<Upload<'a>, Failure> {
+        let opened = client.open(path, OpenFlags(OpenFlags::WRONLY));
         let file = opened.map_err(|error| refused(client, path, &error))?.into_fid();
         let (told, answers) = mpsc::channel();
         Ok(Upload { client, path, file, told, answers, under_way: 0 })

@@ -51,11 +51,6 @@ enum Event {
     Said(String),
 }
 
-/// What the looker is asked to do.
-enum Request {
-    Kill(JobName),
-}
-
 /// Prints one picture as text.
 ///
 /// # Errors
@@ -77,7 +72,7 @@ pub fn once(context: &Context, width: Option<u16>) -> Result<ExitCode> {
 pub fn live(context: &Context, interval: Duration) -> Result<ExitCode> {
     let looker = Looker::new(context, interval)?;
     let (events, incoming) = mpsc::channel();
-    let (requests, asked) = mpsc::channel();
+    let (kills, to_kill) = mpsc::channel();
     // Before the terminal is changed: from here on no signal ends this process half-way.
     let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
     let mut signals = run::watch_signals(&signals)?;
@@ -89,11 +84,11 @@ pub fn live(context: &Context, interval: Duration) -> Result<ExitCode> {
         }
     });
     let told = events.clone();
-    thread::spawn(move || looker.run(&told, &asked));
+    thread::spawn(move || looker.run(&told, &to_kill));
     let mut screen = Screen::open()?;
     thread::spawn(move || read_keys(&events));
     let mut model = Model::new(&context.cluster);
-    let signal = show(&mut screen, &mut model, &incoming, &requests);
+    let signal = show(&mut screen, &mut model, &incoming, &kills);
     drop(screen);
     Ok(ExitCode::from(signal.map_or(0, |signal| 128 + signal)))
 }
@@ -106,7 +101,7 @@ fn show(
     screen: &mut Screen,
     model: &mut Model,
     incoming: &Receiver<Event>,
-    requests: &Sender<Request>,
+    kills: &Sender<JobName>,
 ) -> Option<u8> {
     loop {
         // Not before there is something to show.
@@ -123,7 +118,7 @@ fn show(
                     match model.key(key) {
                         Action::Nothing => {}
                         Action::Quit => return None,
-                        Action::Kill(job) => drop(requests.send(Request::Kill(job))),
+                        Action::Kill(job) => drop(kills.send(job)),
                     }
                 }
                 Event::Resized => {}
@@ -198,7 +193,7 @@ impl Looker {
         Ok(Looker { context: context.clone(), client, others, left_out, until: 0, interval })
     }
 
-    fn run(mut self, events: &Sender<Event>, asked: &Receiver<Request>) {
+    fn run(mut self, events: &Sender<Event>, kills: &Receiver<JobName>) {
         loop {
             let seen = self.look();
             if seen.is_err() {
@@ -207,8 +202,8 @@ impl Looker {
             if events.send(Event::Looked(seen)).is_err() {
                 return;
             }
-            match asked.recv_timeout(self.interval) {
-                Ok(Request::Kill(job)) => {
+            match kills.recv_timeout(self.interval) {
+                Ok(job) => {
                     let done = self.kill(&job);
                     let told = || format!("job {} told to end", job.label());
                     let said = done.map_or_else(|error| error.to_string(), |()| told());
