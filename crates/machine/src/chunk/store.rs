@@ -68,9 +68,10 @@ fn may_be_shared(mode: u32, head: &[u8]) -> bool {
     mode & 0o222 == 0 || is_program && mode & 0o022 == 0
 }
 
-type Stamp = (u64, u32, i64, i64);
+/// What changes when somebody changes a file.
+pub(crate) type Stamp = (u64, u32, i64, i64);
 
-fn stamp(meta: &Metadata) -> Stamp {
+pub(crate) fn stamp(meta: &Metadata) -> Stamp {
     (meta.len(), meta.mode(), meta.mtime(), meta.mtime_nsec())
 }
 

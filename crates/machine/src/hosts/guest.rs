@@ -1,5 +1,6 @@
 //! The host's side: keeps its part of a cluster, for as long as there is one.
 
+use super::session::spawn;
 use super::{
     Answer, Ask, MARK, Offer, PREFIX, Ports, Reply, Start, Started, Way, address_towards, sys,
 };
@@ -197,10 +198,6 @@ fn manager_of(ask: &Ask) -> io::Result<IpAddr> {
         let why = format!("{name} is not set here; give the head's address: --address ADDRESS");
         io::Error::other(why)
     })
-}
-
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    std::thread::Builder::new().name(name.into()).spawn(work).map(drop)
 }
 
 /// Returns when the manager has not been reached for long, or when it refuses and the session has

@@ -333,7 +333,7 @@ fn is_option_of_srun(name: &OsStr) -> bool {
     (begins("SLURM_") || begins("SRUN_")) && !OF_ALLOCATION.iter().any(|kept| name == *kept)
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     std::thread::Builder::new().name(name.into()).spawn(work).map(drop)
 }
 

@@ -7,9 +7,8 @@
 //! ([`again`](super::again)) only when it has ended, and they are kept whether it waits or not.
 
 use super::job::Job;
-use super::launch::{Check, begin, ended, ended_by};
-use super::pieces::{Chunk, Failed, Pieces};
-use super::spec::Phase;
+use super::launch::{Check, begin, ended_by};
+use super::pieces::{self, Chunk, Failed, Pieces};
 use crate::relay::format::Parser;
 use muster_base::limits::CHUNK;
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -113,7 +112,7 @@ pub(super) fn send(job: &Arc<Job>) -> std::result::Result<Pieces, Failed> {
         let checked = parser.push(&piece[..length], &mut check);
         checked.map_err(|error| whole(Error::new(Errno::INVAL, error.to_string())))?;
         pieces.push(job, &piece[..length])?;
-        is_wanted(job)?;
+        pieces::check(job)?;
     }
     let lengths: Vec<usize> = check.chunks.iter().map(|chunk| chunk.length).collect();
     pieces.tell(check.chunks);
@@ -127,19 +126,13 @@ pub(super) fn send(job: &Arc<Job>) -> std::result::Result<Pieces, Failed> {
             let bytes = &mut piece[..lengths[number as usize]];
             chunks.read_exact_at(bytes, offset).map_err(unread)?;
             pieces.give(job, offset, bytes)?;
-            is_wanted(job)?;
+            pieces::check(job)?;
         }
     }
     if job.state().spec.as_ref().is_none_or(|spec| spec.requeue == 0) {
         job.drop_kept();
     }
     Ok(pieces)
-}
-
-/// Whether the job has not been ended meanwhile.
-fn is_wanted(job: &Job) -> std::result::Result<(), Failed> {
-    let is_starting = job.state().progress.phase() == Phase::Starting;
-    if is_starting { Ok(()) } else { Err((None, ended(job))) }
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ impl Shipments {
 }
 
 /// A job that was ended meanwhile gets no files.
-fn check(job: &Job) -> std::result::Result<(), Failed> {
+pub(super) fn check(job: &Job) -> std::result::Result<(), Failed> {
     let is_starting = job.state().progress.phase() == Phase::Starting;
     if is_starting { Ok(()) } else { Err((None, super::launch::ended(job))) }
 }

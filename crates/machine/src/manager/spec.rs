@@ -266,7 +266,7 @@ pub struct Status {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub requeued: Vec<String>,
     /// Bytes of `output` that are not kept: who took them has them.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub taken: u64,
     /// Why nothing of `output` is kept any more.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -276,10 +276,6 @@ pub struct Status {
     pub tolerate: bool,
     /// What its nodes are reached by.
     pub transport: String,
-}
-
-fn is_none(bytes: &u64) -> bool {
-    *bytes == 0
 }
 
 /// When what came of an attempt before its programs ran, seconds since 1970, and what was sent.

@@ -177,17 +177,17 @@ impl Cgroup {
 
     /// Whether any process lives in it or below; `None` when it does not exist.
     pub fn populated(&self) -> Result<Option<bool>, Error> {
-        match fs::read_to_string(self.path.join("cgroup.events")) {
-            Ok(events) => Ok(Some(event(&events, "populated"))),
-            Err(error) if is_gone(&error) => Ok(None),
-            Err(error) => Err(self.kernel("cgroup.events", error)),
-        }
+        self.event("populated")
     }
 
     /// Whether all of it has stopped; `None` when it does not exist.
     pub fn frozen(&self) -> Result<Option<bool>, Error> {
+        self.event("frozen")
+    }
+
+    fn event(&self, name: &str) -> Result<Option<bool>, Error> {
         match fs::read_to_string(self.path.join("cgroup.events")) {
-            Ok(events) => Ok(Some(event(&events, "frozen"))),
+            Ok(events) => Ok(Some(event(&events, name))),
             Err(error) if is_gone(&error) => Ok(None),
             Err(error) => Err(self.kernel("cgroup.events", error)),
         }

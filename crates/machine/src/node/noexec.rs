@@ -7,6 +7,7 @@
 
 use super::processor::head_of;
 use super::shepherd::{FILES, FILES_MAX, Instead, Spec};
+use crate::chunk::store::{Stamp, stamp};
 use crate::mounts;
 use muster_ninep::error::{Errno, Error, Result, fail};
 use rustix::fs::{AtFlags, CWD, MemfdFlags, SealFlags, StatVfsMountFlags, StatxFlags};
@@ -44,12 +45,6 @@ pub(super) struct Copy {
     stamp: Stamp,
     /// While it is open no other file has its inode.
     _file: File,
-}
-
-type Stamp = (u64, u32, i64, i64);
-
-fn stamp(meta: &Metadata) -> Stamp {
-    (meta.len(), meta.mode(), meta.mtime(), meta.mtime_nsec())
 }
 
 impl AsFd for Copy {
