@@ -5,10 +5,9 @@ mod prefix;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::process::Command;
 
 use muster_mpi_standard::constants;
-use prefix::{Prefix, run};
+use prefix::{Installed, run};
 
 /// The values that all libraries have.
 fn listed() -> BTreeMap<&'static str, i64> {
@@ -22,14 +21,10 @@ fn listed() -> BTreeMap<&'static str, i64> {
 
 /// What a program in C prints.
 fn printed_by(source: &str) -> String {
-    let prefix = Prefix::new();
-    let (path, program) = (prefix.path("source.c"), prefix.path("program"));
+    let tree = Installed::new();
+    let path = tree.path("source.c");
     std::fs::write(&path, source).expect("the program can be written");
-    // By the shell: a file that was just written may be open in a child of another test.
-    let mut command = Command::new("sh");
-    command.arg(prefix.path("bin/mpicc")).arg(&path).arg("-o").arg(&program);
-    let done = command.output().expect("the wrapper runs");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let program = tree.build("mpicc", "program", &[], &[path]);
     run(program).out
 }
 
