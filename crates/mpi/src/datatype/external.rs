@@ -10,17 +10,8 @@ use crate::op::soft::{Extended, Quad, Soft};
 
 /// The scalars that a value of a basic type consists of, and how many of them.
 fn scalars(basic: Predefined) -> (Scalar, usize) {
-    match basic.kind() {
-        Kind::Complex(scalar) => (scalar, 2),
-        Kind::Opaque(scalar)
-        | Kind::Byte(scalar)
-        | Kind::CInteger(scalar)
-        | Kind::FortranInteger(scalar)
-        | Kind::MultiLanguage(scalar)
-        | Kind::Floating(scalar)
-        | Kind::Logical(scalar)
-        | Kind::Pair(scalar, _) => (scalar, 1),
-    }
+    let kind = basic.kind();
+    (kind.scalar(), if matches!(kind, Kind::Complex(_)) { 2 } else { 1 })
 }
 
 /// Bytes of one of its scalars in `external32`.

@@ -71,6 +71,24 @@ pub enum Kind {
     Pair(Scalar, Scalar),
 }
 
+impl Kind {
+    /// What it is made of; of a pair, its value.
+    #[must_use]
+    pub const fn scalar(self) -> Scalar {
+        match self {
+            Kind::Opaque(scalar)
+            | Kind::Byte(scalar)
+            | Kind::CInteger(scalar)
+            | Kind::FortranInteger(scalar)
+            | Kind::MultiLanguage(scalar)
+            | Kind::Floating(scalar)
+            | Kind::Complex(scalar)
+            | Kind::Logical(scalar)
+            | Kind::Pair(scalar, _) => scalar,
+        }
+    }
+}
+
 /// Defines [`Predefined`] from one table of names, handles, kinds and meanings.
 macro_rules! predefined {
     ($($variant:ident = $handle:literal $name:literal
@@ -206,15 +224,9 @@ impl Predefined {
     #[must_use]
     pub const fn size(self) -> usize {
         match self.kind() {
-            Kind::Opaque(scalar)
-            | Kind::Byte(scalar)
-            | Kind::CInteger(scalar)
-            | Kind::FortranInteger(scalar)
-            | Kind::MultiLanguage(scalar)
-            | Kind::Floating(scalar)
-            | Kind::Logical(scalar) => scalar.size(),
             Kind::Complex(scalar) => 2 * scalar.size(),
             Kind::Pair(value, index) => value.size() + index.size(),
+            kind => kind.scalar().size(),
         }
     }
 
@@ -223,15 +235,7 @@ impl Predefined {
     pub const fn alignment(self) -> usize {
         match self.kind() {
             Kind::Pair(value, index) if value.size() < index.size() => index.size(),
-            Kind::Opaque(scalar)
-            | Kind::Byte(scalar)
-            | Kind::CInteger(scalar)
-            | Kind::FortranInteger(scalar)
-            | Kind::MultiLanguage(scalar)
-            | Kind::Floating(scalar)
-            | Kind::Logical(scalar)
-            | Kind::Complex(scalar)
-            | Kind::Pair(scalar, _) => scalar.size(),
+            kind => kind.scalar().size(),
         }
     }
 

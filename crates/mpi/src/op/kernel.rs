@@ -129,6 +129,20 @@ macro_rules! for_integer {
     };
 }
 
+/// The same for the floating-point type of one.
+macro_rules! for_floating {
+    ($scalar:expr, $function:ident($op:expr)) => {
+        match $scalar {
+            Scalar::F16 => $function::<Float<Half>>($op),
+            Scalar::F32 => $function::<f32>($op),
+            Scalar::F64 => $function::<f64>($op),
+            Scalar::F80 => $function::<Float<Extended>>($op),
+            Scalar::F128 => $function::<Float<Quad>>($op),
+            _ => None,
+        }
+    };
+}
+
 fn integer(op: Predefined, scalar: Scalar) -> Option<Kernel> {
     fn all<T: Number + Ordered + Bits>(op: Predefined) -> Option<Kernel> {
         arithmetic::<T>(op).or_else(|| extreme::<T>(op)).or_else(|| bits::<T>(op))
@@ -144,28 +158,14 @@ fn floating(op: Predefined, scalar: Scalar) -> Option<Kernel> {
     fn all<T: Number + Ordered>(op: Predefined) -> Option<Kernel> {
         arithmetic::<T>(op).or_else(|| extreme::<T>(op))
     }
-    match scalar {
-        Scalar::F16 => all::<Float<Half>>(op),
-        Scalar::F32 => all::<f32>(op),
-        Scalar::F64 => all::<f64>(op),
-        Scalar::F80 => all::<Float<Extended>>(op),
-        Scalar::F128 => all::<Float<Quad>>(op),
-        _ => None,
-    }
+    for_floating!(scalar, all(op))
 }
 
 fn complex(op: Predefined, scalar: Scalar) -> Option<Kernel> {
     fn all<T: Signed>(op: Predefined) -> Option<Kernel> {
         arithmetic::<Complex<T>>(op)
     }
-    match scalar {
-        Scalar::F16 => all::<Float<Half>>(op),
-        Scalar::F32 => all::<f32>(op),
-        Scalar::F64 => all::<f64>(op),
-        Scalar::F80 => all::<Float<Extended>>(op),
-        Scalar::F128 => all::<Float<Quad>>(op),
-        _ => None,
-    }
+    for_floating!(scalar, all(op))
 }
 
 fn pair(op: Predefined, value: Scalar, index: Scalar) -> Option<Kernel> {
