@@ -7,9 +7,9 @@
 //! * `unsupported.rs`: the functions that no source file exports, which say so when called;
 //! * `fortran.rs`: Fortran's subroutines of the functions.
 //!
-//! A function is exported if a source file has `fn MPI_NAME(`, or names it so beside its other
-//! forms, as `fn MPI_NAME or MPI_NAME_c(`: were one overlooked here, it would be exported twice,
-//! which the compiler refuses.
+//! A function is exported if a source file has `fn MPI_NAME(`, or names it so beside others, as
+//! `fn MPI_NAME or MPI_NAME_c(` or `fn MPI_Comm_toint and MPI_Comm_fromint(`: were one overlooked
+//! here, it would be exported twice, which the compiler refuses.
 
 #[path = "build/fortran.rs"]
 mod fortran;

@@ -417,25 +417,64 @@ macro_rules! address {
     };
 }
 
+/// The functions of a sort of objects, but that which gets a value.
+macro_rules! of_objects {
+    (
+        $object:ident: $handle:ident $(on $scope:ident)?, $sort:ident, $copy:ident, $remove:ident;
+        fn $create:ident and $free:ident and $set:ident and $delete:ident();
+    ) => {
+        export! {
+            /// Makes a key.
+            fn $create(
+                copy: Option<$copy>, delete: Option<$remove>, keyval: Out<c_int>, extra: Address,
+            ) {
+                keyval.set(create(Sort::$sort, address!(copy), address!(delete), extra))
+            }
+
+            /// Frees a key.
+            fn $free(keyval: Out<c_int>) {
+                free(Sort::$sort, keyval)
+            }
+
+            /// Sets a value.
+            fn $set($object: $handle, keyval: c_int, value: Address) $(on $scope)? {
+                set($object.into(), keyval, value)
+            }
+
+            /// Deletes a value.
+            fn $delete($object: $handle, keyval: c_int) $(on $scope)? {
+                usable(Sort::$sort, keyval)?;
+                delete($object.into(), keyval)
+            }
+        }
+    };
+}
+
+of_objects! {
+    comm: MPI_Comm on comm, Comm, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function;
+    fn MPI_Comm_create_keyval and MPI_Comm_free_keyval and MPI_Comm_set_attr
+        and MPI_Comm_delete_attr();
+}
+
+// The older names.
+of_objects! {
+    comm: MPI_Comm on comm, Comm, MPI_Copy_function, MPI_Delete_function;
+    fn MPI_Keyval_create and MPI_Keyval_free and MPI_Attr_put and MPI_Attr_delete();
+}
+
+of_objects! {
+    datatype: MPI_Datatype, Type, MPI_Type_copy_attr_function, MPI_Type_delete_attr_function;
+    fn MPI_Type_create_keyval and MPI_Type_free_keyval and MPI_Type_set_attr
+        and MPI_Type_delete_attr();
+}
+
+of_objects! {
+    win: MPI_Win on win, Win, MPI_Win_copy_attr_function, MPI_Win_delete_attr_function;
+    fn MPI_Win_create_keyval and MPI_Win_free_keyval and MPI_Win_set_attr
+        and MPI_Win_delete_attr();
+}
+
 export! {
-    /// Makes a key for communicators.
-    fn MPI_Comm_create_keyval(
-        copy: Option<MPI_Comm_copy_attr_function>, delete: Option<MPI_Comm_delete_attr_function>,
-        keyval: Out<c_int>, extra: Address,
-    ) {
-        keyval.set(create(Sort::Comm, address!(copy), address!(delete), extra))
-    }
-
-    /// Frees a key for communicators.
-    fn MPI_Comm_free_keyval(keyval: Out<c_int>) {
-        free(Sort::Comm, keyval)
-    }
-
-    /// Sets a communicator's value.
-    fn MPI_Comm_set_attr(comm: MPI_Comm, keyval: c_int, value: Address) on comm {
-        set(comm.into(), keyval, value)
-    }
-
     /// A communicator's value.
     fn MPI_Comm_get_attr(
         comm: MPI_Comm, keyval: c_int, value: OutPointer, flag: Out<c_int>,
@@ -443,57 +482,9 @@ export! {
         of_comm(comm, keyval, value, flag)
     }
 
-    /// Deletes a communicator's value.
-    fn MPI_Comm_delete_attr(comm: MPI_Comm, keyval: c_int) on comm {
-        usable(Sort::Comm, keyval)?;
-        delete(comm.into(), keyval)
-    }
-
-    /// Makes a key for communicators, by the older name.
-    fn MPI_Keyval_create(
-        copy: Option<MPI_Copy_function>, delete: Option<MPI_Delete_function>, keyval: Out<c_int>,
-        extra: Address,
-    ) {
-        keyval.set(create(Sort::Comm, address!(copy), address!(delete), extra))
-    }
-
-    /// Frees a key for communicators, by the older name.
-    fn MPI_Keyval_free(keyval: Out<c_int>) {
-        free(Sort::Comm, keyval)
-    }
-
-    /// Sets a communicator's value, by the older name.
-    fn MPI_Attr_put(comm: MPI_Comm, keyval: c_int, value: Address) on comm {
-        set(comm.into(), keyval, value)
-    }
-
     /// A communicator's value, by the older name.
     fn MPI_Attr_get(comm: MPI_Comm, keyval: c_int, value: OutPointer, flag: Out<c_int>) on comm {
         of_comm(comm, keyval, value, flag)
-    }
-
-    /// Deletes a communicator's value, by the older name.
-    fn MPI_Attr_delete(comm: MPI_Comm, keyval: c_int) on comm {
-        usable(Sort::Comm, keyval)?;
-        delete(comm.into(), keyval)
-    }
-
-    /// Makes a key for datatypes.
-    fn MPI_Type_create_keyval(
-        copy: Option<MPI_Type_copy_attr_function>, delete: Option<MPI_Type_delete_attr_function>,
-        keyval: Out<c_int>, extra: Address,
-    ) {
-        keyval.set(create(Sort::Type, address!(copy), address!(delete), extra))
-    }
-
-    /// Frees a key for datatypes.
-    fn MPI_Type_free_keyval(keyval: Out<c_int>) {
-        free(Sort::Type, keyval)
-    }
-
-    /// Sets a datatype's value.
-    fn MPI_Type_set_attr(datatype: MPI_Datatype, keyval: c_int, value: Address) {
-        set(datatype.into(), keyval, value)
     }
 
     /// A datatype's value.
@@ -501,36 +492,6 @@ export! {
         datatype: MPI_Datatype, keyval: c_int, value: OutPointer, flag: Out<c_int>,
     ) {
         tell_own(datatype.into(), keyval, value, flag)
-    }
-
-    /// Deletes a datatype's value.
-    fn MPI_Type_delete_attr(datatype: MPI_Datatype, keyval: c_int) {
-        usable(Sort::Type, keyval)?;
-        delete(datatype.into(), keyval)
-    }
-
-    /// Makes a key for windows.
-    fn MPI_Win_create_keyval(
-        copy: Option<MPI_Win_copy_attr_function>, delete: Option<MPI_Win_delete_attr_function>,
-        keyval: Out<c_int>, extra: Address,
-    ) {
-        keyval.set(create(Sort::Win, address!(copy), address!(delete), extra))
-    }
-
-    /// Frees a key for windows.
-    fn MPI_Win_free_keyval(keyval: Out<c_int>) {
-        free(Sort::Win, keyval)
-    }
-
-    /// Sets a window's value.
-    fn MPI_Win_set_attr(win: MPI_Win, keyval: c_int, value: Address) on win {
-        set(win.into(), keyval, value)
-    }
-
-    /// Deletes a window's value.
-    fn MPI_Win_delete_attr(win: MPI_Win, keyval: c_int) on win {
-        usable(Sort::Win, keyval)?;
-        delete(win.into(), keyval)
     }
 }
 

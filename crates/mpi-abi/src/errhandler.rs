@@ -176,94 +176,46 @@ export! {
         }
         errhandler.set(MPI_ERRHANDLER_NULL)
     }
+}
 
-    /// Makes a handler for communicators.
-    fn MPI_Comm_create_errhandler(
-        function: Option<MPI_Comm_errhandler_function>, errhandler: Out<MPI_Errhandler>,
-    ) {
-        errhandler.set(create(Sort::Comm, function.map(|it| it as usize))?)
-    }
+/// The functions of each sort of objects.
+macro_rules! of_objects {
+    ($(
+        fn $create:ident and $set:ident and $get:ident
+            and $call:ident($sort:ident, $handle:ident, $function:ident);
+    )*) => {
+        $(export! {
+            /// Makes a handler.
+            fn $create(function: Option<$function>, errhandler: Out<MPI_Errhandler>) {
+                errhandler.set(create(Sort::$sort, function.map(|it| it as usize))?)
+            }
 
-    /// Sets a communicator's handler.
-    fn MPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) on comm {
-        set(comm.into(), errhandler)
-    }
+            /// Sets an object's handler.
+            fn $set(object: $handle, errhandler: MPI_Errhandler) on object {
+                set(object.into(), errhandler)
+            }
 
-    /// A communicator's handler.
-    fn MPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: Out<MPI_Errhandler>) on comm {
-        errhandler.set(get(comm.into())?)
-    }
+            /// An object's handler.
+            fn $get(object: $handle, errhandler: Out<MPI_Errhandler>) on object {
+                errhandler.set(get(object.into())?)
+            }
 
-    /// Calls a communicator's handler.
-    fn MPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) on comm {
-        call_for(comm.into(), "MPI_Comm_call_errhandler", errorcode)
-    }
+            /// Calls an object's handler.
+            fn $call(object: $handle, errorcode: c_int) on object {
+                call_for(object.into(), stringify!($call), errorcode)
+            }
+        })*
+    };
+}
 
-    /// Makes a handler for windows.
-    fn MPI_Win_create_errhandler(
-        function: Option<MPI_Win_errhandler_function>, errhandler: Out<MPI_Errhandler>,
-    ) {
-        errhandler.set(create(Sort::Win, function.map(|it| it as usize))?)
-    }
-
-    /// Sets a window's handler.
-    fn MPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) on win {
-        set(win.into(), errhandler)
-    }
-
-    /// A window's handler.
-    fn MPI_Win_get_errhandler(win: MPI_Win, errhandler: Out<MPI_Errhandler>) on win {
-        errhandler.set(get(win.into())?)
-    }
-
-    /// Calls a window's handler.
-    fn MPI_Win_call_errhandler(win: MPI_Win, errorcode: c_int) on win {
-        call_for(win.into(), "MPI_Win_call_errhandler", errorcode)
-    }
-
-    /// Makes a handler for files.
-    fn MPI_File_create_errhandler(
-        function: Option<MPI_File_errhandler_function>, errhandler: Out<MPI_Errhandler>,
-    ) {
-        errhandler.set(create(Sort::File, function.map(|it| it as usize))?)
-    }
-
-    /// Sets a file's handler; that of MPI_FILE_NULL is for files that will be opened.
-    fn MPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) on file {
-        set(file.into(), errhandler)
-    }
-
-    /// A file's handler.
-    fn MPI_File_get_errhandler(file: MPI_File, errhandler: Out<MPI_Errhandler>) on file {
-        errhandler.set(get(file.into())?)
-    }
-
-    /// Calls a file's handler.
-    fn MPI_File_call_errhandler(file: MPI_File, errorcode: c_int) on file {
-        call_for(file.into(), "MPI_File_call_errhandler", errorcode)
-    }
-
-    /// Makes a handler for sessions.
-    fn MPI_Session_create_errhandler(
-        function: Option<MPI_Session_errhandler_function>, errhandler: Out<MPI_Errhandler>,
-    ) {
-        errhandler.set(create(Sort::Session, function.map(|it| it as usize))?)
-    }
-
-    /// Sets a session's handler.
-    fn MPI_Session_set_errhandler(session: MPI_Session, errhandler: MPI_Errhandler) on session {
-        set(session.into(), errhandler)
-    }
-
-    /// A session's handler.
-    fn MPI_Session_get_errhandler(
-        session: MPI_Session, errhandler: Out<MPI_Errhandler>,
-    ) on session {
-        errhandler.set(get(session.into())?)
-    }
-
-    /// Calls a session's handler.
-    fn MPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int) on session {
-        call_for(session.into(), "MPI_Session_call_errhandler", errorcode)
-    }
+of_objects! {
+    fn MPI_Comm_create_errhandler and MPI_Comm_set_errhandler and MPI_Comm_get_errhandler
+        and MPI_Comm_call_errhandler(Comm, MPI_Comm, MPI_Comm_errhandler_function);
+    fn MPI_Win_create_errhandler and MPI_Win_set_errhandler and MPI_Win_get_errhandler
+        and MPI_Win_call_errhandler(Win, MPI_Win, MPI_Win_errhandler_function);
+    // What MPI_FILE_NULL has is for files that will be opened.
+    fn MPI_File_create_errhandler and MPI_File_set_errhandler and MPI_File_get_errhandler
+        and MPI_File_call_errhandler(File, MPI_File, MPI_File_errhandler_function);
+    fn MPI_Session_create_errhandler and MPI_Session_set_errhandler and MPI_Session_get_errhandler
+        and MPI_Session_call_errhandler(Session, MPI_Session, MPI_Session_errhandler_function);
 }
