@@ -11,7 +11,6 @@ mod picture;
 mod program;
 mod turns;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ use anyhow::Result;
 
 use crate::cluster::Cluster;
 use crate::folder::Folder;
-use crate::report::{Better, Case, Report, Samples};
+use crate::report::{Case, Report, Samples, load};
 use picture::Curve;
 pub use program::{PROGRAM, run as program};
 use program::{Work, spin};
@@ -146,15 +145,11 @@ impl Measured {
     }
 
     fn cases(&self, name: &str, nodes: usize) -> Vec<Case> {
-        let case = |what: String, ours: &Samples, peer: &Samples, lost: Option<f64>| Case {
-            case: format!("{name} x 2 on {nodes}, {what}"),
-            unit: "s",
-            better: Better::Lower,
-            ours: ours.clone(),
-            peer: peer.clone(),
-            peer_name: "one after the other".to_owned(),
-            limit: lost.map_or(0.0, |percent| 1.0 / (1.0 + percent / 100.0)),
-            in_pairs: true,
+        let case = |what: String, ours: &Samples, peer: &Samples, lost: Option<f64>| {
+            let title = format!("{name} x 2 on {nodes}, {what}");
+            let peer = ("one after the other", peer.clone());
+            let limit = lost.map_or(0.0, |percent| 1.0 / (1.0 + percent / 100.0));
+            Case { in_pairs: true, ..Case::lower(&title, "s", ours.clone(), peer, limit) }
         };
         let turns = self.turns.iter().zip(&self.used).map(|((us, ours, peer), used)| {
             let (_, on_two, on_eight) = SLICES.iter().find(|(slice, ..)| slice == us)?;
@@ -207,16 +202,9 @@ fn interactive(gang: &Gang<'_>, rate: f64, quick: bool) -> Result<Case> {
     let long = Work { steps: 1_000_000, rounds: (rate * 1e-3) as u64, exchanges: false };
     let times = gang.interactive(long, slice, if quick { 10 } else { 40 })?;
     let most = 5.0 * slice.as_secs_f64() * 1e3 + 20.0;
-    Ok(Case {
-        case: format!("true beside a job on all of 8, turns of {slice:?}"),
-        unit: "ms",
-        better: Better::Lower,
-        peer: Samples(vec![most; times.len()]),
-        ours: Samples(times),
-        peer_name: "5 slices + 20 ms".to_owned(),
-        limit: 1.0,
-        in_pairs: false,
-    })
+    let title = format!("true beside a job on all of 8, turns of {slice:?}");
+    let peer_name = "5 slices + 20 ms".to_owned();
+    Ok(Case { peer_name, ..Case::bound(&title, "ms", Samples(times), most) })
 }
 
 /// Rounds of arithmetic a second, of the best of some tries.
@@ -232,9 +220,4 @@ fn rate() -> f64 {
 
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
-}
-
-fn load() -> String {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }

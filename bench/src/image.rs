@@ -23,7 +23,8 @@ use crate::child::{self, Child, in_path, target};
 use crate::cluster::{self, Guard};
 use crate::folder::Folder;
 use crate::namespaces::{self, Namespaces};
-use crate::report::{Better, Case, Report, Samples};
+use crate::ninep::content;
+use crate::report::{Case, Report, Samples};
 
 /// Bytes of the images: a kernel with its initial file system, and what udpcast was measured with.
 const LARGE: usize = 64 << 20;
@@ -134,7 +135,7 @@ impl Server<'_> {
         done(&mut lab.hosts.at(lab.server(), &format!("rm {HOME}/starting")))?;
         for (name, size) in [("large", LARGE), ("small", SMALL)] {
             let path = lab.home.join(name);
-            fs::write(&path, noise(size))?;
+            fs::write(&path, content(size, 0x9e37_79b9_7f4a_7c15))?;
             server.command(&format!("image push {name} {}", path.display()))?;
         }
         let address = format!("{}:4564", namespaces::address(lab.server()));
@@ -196,15 +197,8 @@ fn level(lab: &Lab, server: &Server<'_>, rounds: usize) -> Result<Vec<Case>> {
             given[at].0.push(chunks as f64);
         }
     }
-    let case = |what: String, unit, ours: &Samples, peer: &Samples, limit| Case {
-        case: what,
-        unit,
-        better: Better::Lower,
-        ours: ours.clone(),
-        peer: peer.clone(),
-        peer_name: "one client".to_owned(),
-        limit,
-        in_pairs: false,
+    let case = |what: String, unit, ours: &Samples, peer: &Samples, limit| {
+        Case::lower(&what, unit, ours.clone(), ("one client", peer.clone()), limit)
     };
     let of = |at: usize| format!("64 MiB to {} of {} at 100 Mbit/s", CLIENTS[at], lab.most);
     let mut cases: Vec<Case> =
@@ -239,15 +233,10 @@ fn beside_udpcast(lab: &Lab, server: &Server<'_>, rounds: usize) -> Result<Vec<C
 
 /// The rows of ours beside udpcast, and beside what it takes once all are there.
 fn of_udpcast([ours, whole, theirs]: [Samples; 3]) -> Vec<Case> {
+    let title = format!("12 MiB to {PEERS}, links not limited");
     let case = |peer: Samples, name: &str, limit| Case {
-        case: format!("12 MiB to {PEERS}, links not limited"),
-        unit: "ms",
-        better: Better::Lower,
-        ours: ours.clone(),
-        peer,
-        peer_name: name.to_owned(),
-        limit,
         in_pairs: true,
+        ..Case::lower(&title, "ms", ours.clone(), (name, peer), limit)
     };
     vec![case(whole, "udpcast", 10.0), case(theirs, "udpcast without its rendezvous", 1.0)]
 }
@@ -313,17 +302,4 @@ impl Words {
         let said = said.with_context(|| format!("it has said nothing for {PATIENCE:?}"))?;
         said.context("it has ended without a word")
     }
-}
-
-/// Bytes of which no two chunks are alike, and that do not compress.
-fn noise(size: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut bytes = Vec::with_capacity(size);
-    while bytes.len() < size {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        bytes.extend(state.to_le_bytes());
-    }
-    bytes
 }

@@ -27,7 +27,7 @@ use crate::cluster::Cluster;
 use crate::cpu::Meter;
 use crate::folder::Folder;
 use crate::namespaces::{self, Namespaces};
-use crate::report::{Better, Case, Report, Samples};
+use crate::report::{Case, Report, Samples, load};
 pub use figure::{TRAFFIC, traffic};
 pub use program::Program;
 use slurm::Slurm;
@@ -283,15 +283,8 @@ fn beside(what: &str, rounds: usize, rows: &[Row<'_>], most: Option<f64>) -> Res
             }
         }
     }
-    let case = |(at, (name, limit, _)): (usize, &Row<'_>)| Case {
-        case: what.to_owned(),
-        unit: "ms",
-        better: Better::Lower,
-        ours: times[0].clone(),
-        peer: times[at].clone(),
-        peer_name: (*name).to_owned(),
-        limit: *limit,
-        in_pairs: false,
+    let case = |(at, (name, limit, _)): (usize, &Row<'_>)| {
+        Case::lower(what, "ms", times[0].clone(), (name, times[at].clone()), *limit)
     };
     let bound = most.map(|most| Case::bound(what, "ms", times[0].clone(), most));
     Ok(bound.into_iter().chain(rows.iter().enumerate().skip(1).map(case)).collect())
@@ -355,11 +348,6 @@ fn quiet(mut command: Command) -> Command {
 fn first(program: &str, option: &str) -> String {
     let missing = || format!("{program}: not found");
     in_path(program).and_then(|path| child::first_line(path, &[option])).unwrap_or_else(missing)
-}
-
-fn load() -> String {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -93,8 +93,8 @@ impl Settings {
     }
 }
 
-/// Bytes without a pattern that a wrong offset would survive.
-fn content(size: usize, seed: u64) -> Vec<u8> {
+/// Bytes without a pattern that a wrong offset would survive, and that do not compress.
+pub fn content(size: usize, seed: u64) -> Vec<u8> {
     let mut state = seed | 1;
     let mut bytes = Vec::with_capacity(size);
     while bytes.len() < size {

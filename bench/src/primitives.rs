@@ -78,15 +78,11 @@ pub fn run(quick: bool) -> Result<Report> {
         for ((scheme, ours), (peer, found)) in
             ours.iter().flat_map(|ours| peers.iter().zip(&theirs).map(move |peer| (ours, peer)))
         {
-            cases.extend(OPERATIONS.iter().map(|(name, title)| Case {
-                case: format!("{title}, {count} over {scheme}"),
-                unit: "us",
-                better: Better::Lower,
-                ours: ours.get(*name).cloned().unwrap_or_default(),
-                peer: found.get(*name).cloned().unwrap_or_default(),
-                peer_name: peer.name.to_owned(),
-                limit: if *count >= MANY { FASTER } else { 0.0 },
-                in_pairs: false,
+            let limit = if *count >= MANY { FASTER } else { 0.0 };
+            let of = |found: &Found, name| found.get(name).cloned().unwrap_or_default();
+            cases.extend(OPERATIONS.iter().map(|(name, title)| {
+                let title = format!("{title}, {count} over {scheme}");
+                Case::lower(&title, "us", of(ours, *name), (peer.name, of(found, *name)), limit)
             }));
         }
     }

@@ -1,6 +1,7 @@
 //! What a benchmark found: a table for people, and one line of JSON.
 
 use serde_json::Value;
+use std::fs;
 
 /// Which way is good.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -64,18 +65,22 @@ pub struct Case {
 }
 
 impl Case {
+    /// One whose figures are good when they are low.
+    pub fn lower(
+        case: &str,
+        unit: &'static str,
+        ours: Samples,
+        (peer_name, peer): (&str, Samples),
+        limit: f64,
+    ) -> Case {
+        let (case, peer_name) = (case.to_owned(), peer_name.to_owned());
+        let better = Better::Lower;
+        Case { case, unit, better, ours, peer, peer_name, limit, in_pairs: false }
+    }
+
     /// One that is compared with the most that it may be.
     pub fn bound(case: &str, unit: &'static str, ours: Samples, most: f64) -> Case {
-        Case {
-            case: case.to_owned(),
-            unit,
-            better: Better::Lower,
-            ours,
-            peer: Samples(vec![most]),
-            peer_name: "bound".to_owned(),
-            limit: 1.0,
-            in_pairs: false,
-        }
+        Case::lower(case, unit, ours, ("bound", Samples(vec![most])), 1.0)
     }
 
     /// How many times better than the peer; 1 where both are nothing.
@@ -186,6 +191,12 @@ impl Report {
         let (bench, cases) = (quoted(self.bench), cases.join(","));
         format!("{{\"bench\":{bench},\"cases\":[{cases}]{missing}}}")
     }
+}
+
+/// How busy the machine is, for a note.
+pub fn load() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
 /// Four digits are more than the spread leaves true.

@@ -16,7 +16,7 @@ use muster_fabric::pipeline::figure::{Mark, Series};
 
 use crate::folder::Folder;
 use crate::picture::{Figure, Label, Panel};
-use crate::report::{Better, Case, Report, Samples};
+use crate::report::{Case, Report, Samples, load};
 use fit::Model;
 use measure::{Point, Program};
 
@@ -70,7 +70,7 @@ fn all(quick: bool, figure: Option<&Path>, base: &Path, home: &Path) -> Result<R
     let worst = cases.iter().map(|case| case.ours.median()).fold(0.0, f64::max);
     let is_valid = worst <= WITHIN;
     let mut notes = model.tell();
-    notes.push(format!("{processors} processors for all nodes; load {}", measure::load()));
+    notes.push(format!("{processors} processors for all nodes; load {}", load()));
     notes.extend(fits(&points[..FITTED.len()], &model));
     notes.extend(points[FITTED.len()..].iter().map(|point| works(point, &model)));
     let mut modelled = Vec::new();
@@ -137,19 +137,13 @@ fn compare(point: &Point, predicted: &[f64; 2]) -> Vec<Case> {
     let each = PROGRAMS.iter().zip(predicted).map(|(program, predicted)| {
         let measured = point.wall(*program);
         let name = program.name();
-        Case {
-            case: format!(
-                "{name} on {}: {predicted:.1} ms predicted, {measured:.1} measured",
-                point.nodes
-            ),
-            unit: "% off",
-            better: Better::Lower,
-            ours: Samples(vec![(predicted / measured - 1.0).abs() * 100.0]),
-            peer: Samples(vec![WITHIN]),
-            peer_name: "what is allowed".to_owned(),
-            limit: 1.0,
-            in_pairs: false,
-        }
+        let title = format!(
+            "{name} on {}: {predicted:.1} ms predicted, {measured:.1} measured",
+            point.nodes
+        );
+        let off = Samples(vec![(predicted / measured - 1.0).abs() * 100.0]);
+        let peer_name = "what is allowed".to_owned();
+        Case { peer_name, ..Case::bound(&title, "% off", off, WITHIN) }
     });
     each.collect()
 }

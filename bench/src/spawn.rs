@@ -17,7 +17,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::cluster::Cluster;
-use crate::report::{Better, Case, Report, Samples};
+use crate::report::{Case, Report, Samples};
 use session::Session;
 use wire::Wire;
 
@@ -56,16 +56,11 @@ pub fn run(quick: bool) -> Result<Report> {
         fit("ours, MAX 2", &tree),
         fit("flat", &flat),
     ];
-    let case = |at: usize| Case {
-        case: format!("clone 2 to {} nodes", COUNTS[at]),
-        unit: "ms",
-        better: Better::Lower,
-        ours: tree[at].clone(),
-        peer: flat[at].clone(),
-        peer_name: "clone 0 (flat)".to_owned(),
+    let case = |at: usize| {
+        let title = format!("clone 2 to {} nodes", COUNTS[at]);
         // Half of what streaming through two children can gain.
-        limit: COUNTS[at] as f64 / 4.0,
-        in_pairs: false,
+        let limit = COUNTS[at] as f64 / 4.0;
+        Case::lower(&title, "ms", tree[at].clone(), ("clone 0 (flat)", flat[at].clone()), limit)
     };
     Ok(Report {
         bench: "spawn",

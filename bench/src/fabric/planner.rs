@@ -10,7 +10,7 @@ use super::ours::{hello, patience};
 use anyhow::{Context, Result};
 use muster_base::limits::SHARED_ARENA;
 use muster_fabric::pipeline::calibrate::{CONTACT, Injection, Medium, calibrate};
-use muster_fabric::pipeline::choice::{Grid, exhaustive};
+use muster_fabric::pipeline::choice::{Grid, exhaustive, median};
 use muster_fabric::pipeline::costs::{Costs as Fitted, Predict};
 use muster_fabric::pipeline::plan::{Plan, Planner};
 use muster_fabric::transport::shared::{Link, Planners, Shared, adaptive};
@@ -161,10 +161,6 @@ impl Road {
         let cost = self.cost(Plan::Pipelined { packet: 32 << 10, slots: 16 }, 5)?;
         Ok(((2e5 / cost) as usize).clamp(3, 50))
     }
-}
-
-fn median(figures: &mut [f64]) -> f64 {
-    muster_fabric::pipeline::choice::median(figures)
 }
 
 /// The plans of the ring; the single copy is no matter of packet lengths and slots.

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::load::{Client, Stream, expect, kind};
 use super::wait::Wait;
-use crate::report::{Better, Case, Report, Samples};
+use crate::report::{Case, Report, Samples};
 
 /// The most memory that 10,000 parked reads may take, in MiB.
 pub const MEMORY_MAX: f64 = 64.0;
@@ -123,16 +123,8 @@ fn answers(client: &mut Client, request: u8, count: usize) -> Result<()> {
 
 /// The row for the report.
 pub fn case(count: usize, with: Footprint) -> Case {
-    Case {
-        case: format!("memory with {count} parked reads"),
-        unit: "MiB",
-        better: Better::Lower,
-        ours: Samples(vec![with.memory]),
-        peer: Samples(vec![MEMORY_MAX]),
-        peer_name: "bound".to_owned(),
-        limit: 1.0,
-        in_pairs: false,
-    }
+    let title = format!("memory with {count} parked reads");
+    Case::bound(&title, "MiB", Samples(vec![with.memory]), MEMORY_MAX)
 }
 
 /// The benchmark by itself, of a server that runs already.

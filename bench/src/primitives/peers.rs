@@ -3,7 +3,7 @@
 use super::{Found, read_found};
 use crate::child::{self, in_path};
 use anyhow::{Context, Result, bail, ensure};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -103,7 +103,6 @@ impl Peer {
 
 /// A program or library that `cargo xtask bench` has built.
 fn built(name: &str) -> PathBuf {
-    let target = std::env::var_os("MUSTER_BENCH_TARGET").unwrap_or_else(|| "target".into());
-    let path = Path::new(&target).join("peers").join(name);
+    let path = child::target().join("peers").join(name);
     std::path::absolute(&path).unwrap_or(path)
 }

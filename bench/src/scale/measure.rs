@@ -195,9 +195,3 @@ fn times(process: &Path) -> Result<(f64, f64)> {
     ensure!(ticks.len() == 4, "{process:?}: stat has too few fields");
     Ok(((ticks[0] + ticks[1]) * TICK, (ticks[2] + ticks[3]) * TICK))
 }
-
-/// How busy the machine is.
-pub fn load() -> String {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').take(3).collect::<Vec<_>>().join(" ")
-}
