@@ -3,10 +3,10 @@
 
 use std::process::{Command, ExitCode, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use crate::peers;
-use crate::workspace::{Usage, cargo, check, root, target_dir};
+use crate::workspace::{Usage, cargo, check, code, root, target_dir};
 
 /// What the `bench` crate has: who mistypes a name is told before anything is built.
 const NAMES: [&str; 12] = [
@@ -41,26 +41,23 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
     let program = target.join("release/muster-bench");
     // Daemons and tools of root's, which Debian's `su` leaves out.
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
-    let bench = |words: &[String]| -> Result<u8> {
+    let bench = |words: &[String]| -> Result<ExitCode> {
         let mut bench = Command::new(&program);
         bench.env("PATH", &path);
         bench.current_dir(&root).env("MUSTER_BENCH_TARGET", &target).args(words);
         let status = bench.status().context("cannot start the bench crate's program")?;
-        match status.code() {
-            Some(code) => Ok(u8::try_from(code).unwrap_or(1)),
-            None => bail!("the benchmark ended with {status}"),
-        }
+        ensure!(status.code().is_some(), "the benchmark ended with {status}");
+        Ok(code(status))
     };
     if arguments.iter().any(|word| word == "--help" || word == "-h") {
-        return bench(arguments).map(ExitCode::from);
+        return bench(arguments);
     }
     // Before minutes go into peers.
     let mut reader = Command::new(&program);
     reader.current_dir(&root).arg("check").args(arguments).stderr(Stdio::inherit());
     let read = reader.output().context("cannot start the bench crate's program")?;
     if !read.status.success() {
-        let code = read.status.code().and_then(|code| u8::try_from(code).ok());
-        return Ok(ExitCode::from(code.unwrap_or(1)));
+        return Ok(code(read.status));
     }
     // A benchmark's name may be an option's value as well, which only it can tell.
     let name = String::from_utf8_lossy(&read.stdout).trim().to_owned();
@@ -72,7 +69,7 @@ pub fn run(arguments: &[String]) -> Result<ExitCode> {
             peers::build_hypre(&root)?;
         }
     }
-    bench(arguments).map(ExitCode::from)
+    bench(arguments)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result};
 
-use crate::workspace::{cargo, check, root, target_dir};
+use crate::workspace::{cargo, check, code, root, target_dir};
 
 /// The simulator with these arguments, built with that profile of the workspace's. It runs here,
 /// not at the root: files among its arguments are those of who typed them.
@@ -18,7 +18,7 @@ pub fn simulate(profile: &str, arguments: &[String]) -> Result<ExitCode> {
     let mut simulator = Command::new(target_dir(&root).join(profile).join("muster-sim"));
     let status = simulator.args(arguments).status();
     let status = status.context("cannot start the simulator")?;
-    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+    Ok(code(status))
 }
 
 /// The command.

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode, ExitStatus};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -68,6 +68,11 @@ pub fn host() -> Result<String> {
     let version = output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).context("rustc -vV names no host")
+}
+
+/// What we end with if a program that did our work ended so.
+pub fn code(status: ExitStatus) -> ExitCode {
+    status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into()
 }
 
 /// Runs a command with our streams; a failure names it.
