@@ -13,24 +13,10 @@ use std::fmt::Write;
 
 use muster_mpi_standard::{Function, Parameter};
 
-/// Functions that have no such form, by parts of their names: those for tools, those of handles as
-/// integers, and what Fortran compilers are like; and those that are written by hand in
-/// `src/fortran`, whose arguments are others in Fortran: attributes and callbacks, addresses that C
-/// computes, lists of texts.
-const NONE: [&str; 12] = [
-    "MPI_T_",
-    "_fortran_booleans",
-    "MPI_Abi_set_fortran_info",
-    "_toint",
-    "_fromint",
-    "Aint_",
-    "Info_create_env",
-    "_spawn",
-    "eyval",
-    "_attr",
-    "Attr_",
-    "Grequest_start",
-];
+/// Functions that are written by hand in `src/fortran`, by parts of their names: what they take is
+/// another in Fortran, as of attributes and callbacks, addresses that C computes, lists of texts.
+const OTHERS: [&str; 7] =
+    ["Aint_", "Info_create_env", "_spawn", "eyval", "_attr", "Attr_", "Grequest_start"];
 
 /// More that are written by hand.
 const BY_HAND: [&str; 5] =
@@ -55,7 +41,8 @@ pub fn subroutines(all: &[Function], handles: &[String]) -> String {
 /// `mpi_f08` only.
 fn has_form(function: &Function) -> bool {
     let name = function.name.as_str();
-    !NONE.iter().any(|part| name.contains(part)) && !BY_HAND.contains(&name)
+    let is_other = OTHERS.iter().any(|part| name.contains(part));
+    !function.is_for_c() && !is_other && !BY_HAND.contains(&name)
 }
 
 /// What is done with an argument.

@@ -129,6 +129,15 @@ pub fn constants() -> Vec<Section<Constant>> {
 }
 
 impl Function {
+    /// Whether Fortran has nothing like it: functions for tools, those of handles as integers, and
+    /// what says what Fortran compilers are like.
+    #[must_use]
+    pub fn is_for_c(&self) -> bool {
+        const PARTS: [&str; 5] =
+            ["MPI_T_", "_fortran_booleans", "MPI_Abi_set_fortran_info", "_toint", "_fromint"];
+        PARTS.iter().any(|part| self.name.contains(part))
+    }
+
     /// Reads `NAME: RESULT (PARAMETERS)`.
     fn read(line: &str) -> Option<Function> {
         let (name, rest) = line.split_once(": ")?;

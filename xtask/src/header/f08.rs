@@ -13,20 +13,9 @@ use super::arguments::{Module, interface};
 use super::fortran::{OWN, is_number, value};
 use super::shared::{handles, used_places};
 
-/// Functions that Fortran 2008 does not have, by parts of their names: those for tools and for C,
-/// those that MPI-2 has deprecated; and those that are no subroutines, or take what C does not.
-const NONE: [&str; 10] = [
-    "MPI_T_",
-    "_fortran_booleans",
-    "MPI_Abi_set_fortran_info",
-    "_toint",
-    "_fromint",
-    "MPI_Attr_",
-    "MPI_Keyval_",
-    "MPI_Pcontrol",
-    "MPI_Wti",
-    "MPI_Aint_",
-];
+/// More functions that Fortran 2008 does not have, by parts of their names: those that MPI-2 has
+/// deprecated, and those that are no subroutines, or take what C does not.
+const NONE: [&str; 5] = ["MPI_Attr_", "MPI_Keyval_", "MPI_Pcontrol", "MPI_Wti", "MPI_Aint_"];
 
 /// `mpi_f08.f90`.
 pub fn module() -> String {
@@ -87,7 +76,7 @@ fn write_constants(text: &mut String, handles: &[String]) {
 
 /// Whether a function has an interface that is made here.
 fn has_form(function: &Function) -> bool {
-    !NONE.iter().any(|part| function.name.contains(part))
+    !function.is_for_c() && !NONE.iter().any(|part| function.name.contains(part))
 }
 
 /// Whether a function gives an address, which `mpif.h` cannot have: the library has it twice.

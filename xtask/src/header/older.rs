@@ -10,18 +10,8 @@ use super::arguments::{Module, interface};
 use super::shared::used_places;
 use super::{fortran, wrapped};
 
-/// Functions that are no subroutines here, by parts of their names: those for tools and for C, and
-/// those that are written by hand.
-const NONE: [&str; 8] = [
-    "MPI_T_",
-    "_fortran_booleans",
-    "MPI_Abi_set_fortran_info",
-    "_toint",
-    "_fromint",
-    "MPI_Pcontrol",
-    "MPI_Wti",
-    "MPI_Aint_",
-];
+/// More functions that are no subroutines here, by parts of their names: they are written by hand.
+const BY_HAND: [&str; 3] = ["MPI_Pcontrol", "MPI_Wti", "MPI_Aint_"];
 
 /// Those that MPI-3 has removed. The library has them, but no table tells what they take.
 const REMOVED: [&str; 10] = [
@@ -66,7 +56,8 @@ pub fn module() -> String {
 
 /// Whether a function has an interface. Those for large counts are of `mpi_f08` only.
 fn has_form(function: &Function) -> bool {
-    !function.name.ends_with("_c") && !NONE.iter().any(|part| function.name.contains(part))
+    let is_by_hand = BY_HAND.iter().any(|part| function.name.contains(part));
+    !function.is_for_c() && !function.name.ends_with("_c") && !is_by_hand
 }
 
 #[cfg(test)]
