@@ -83,16 +83,6 @@ impl<T: Copy> Default for Calendar<T> {
 }
 
 impl<T: Copy> Calendar<T> {
-    /// How much is to come.
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Whether nothing is.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     /// Adds something; what lies in the past happens next.
     pub fn add(&mut self, time: u64, what: T) {
         self.order += 1;
@@ -212,11 +202,11 @@ mod tests {
                 assert_eq!(calendar.take(until), first);
                 now = first.map_or(until, |(time, _)| time);
             }
-            assert_eq!(calendar.len(), list.len());
+            assert_eq!(calendar.count, list.len());
         }
         list.sort();
         let rest: Vec<_> = std::iter::from_fn(|| calendar.take(u64::MAX)).collect();
         assert_eq!(rest, list);
-        assert!(calendar.is_empty());
+        assert_eq!(calendar.count, 0);
     }
 }

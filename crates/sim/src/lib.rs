@@ -9,15 +9,15 @@
 //! [`ranks`] runs real MPI programs on a simulated network.
 //! [`transport`] is the same idea for programs with threads: addresses `sim!NETWORK!NODE`.
 
-pub mod calendar;
-pub mod clock;
-pub mod digest;
-pub mod engine;
-pub mod fault;
+mod calendar;
+mod clock;
+mod digest;
+mod engine;
+mod fault;
 pub mod figure;
 pub mod launch;
 pub mod network;
-pub mod random;
+mod random;
 pub mod ranks;
 pub mod run;
 pub mod scale;

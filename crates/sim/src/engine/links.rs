@@ -198,13 +198,9 @@ impl Links {
     }
 
     /// How many there are.
+    #[cfg(test)]
     pub fn len(&self) -> u32 {
         self.links.len() as u32
-    }
-
-    /// Whether no two nodes have ever talked.
-    pub fn is_empty(&self) -> bool {
-        self.links.is_empty()
     }
 }
 

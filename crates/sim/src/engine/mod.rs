@@ -228,17 +228,13 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         self.digest
     }
 
-    /// Whether a node lives.
-    pub fn is_alive(&self, node: NodeId) -> bool {
-        self.nodes[node.0 as usize].core.is_some()
-    }
-
     /// A node's core, if it lives.
     pub fn core(&self, node: NodeId) -> Option<&P> {
         self.nodes[node.0 as usize].core.as_ref()
     }
 
     /// How many pairs of nodes have ever talked.
+    #[cfg(test)]
     pub fn links(&self) -> u32 {
         self.links.len()
     }
