@@ -222,6 +222,38 @@ fn contexts() -> MutexGuard<'static, BTreeSet<u64>> {
     CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Room for numbers that ranks tell each other.
+pub fn room(length: usize) -> Result<Typed<Place>> {
+    Typed::new(Place::scratch(4 * length), length, INT.clone())
+}
+
+/// Numbers to be told.
+pub fn said(numbers: &[i32]) -> Result<Typed<Place>> {
+    let mut into = room(numbers.len())?;
+    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
+    into.write(0, &bytes);
+    Ok(into)
+}
+
+/// Numbers that were told.
+pub fn heard(mut from: Typed<Place>) -> Vec<i32> {
+    let mut bytes = vec![0; from.size()];
+    from.read(0, &mut bytes);
+    let (numbers, _) = bytes.as_chunks::<4>();
+    numbers.iter().map(|bytes| i32::from_ne_bytes(*bytes)).collect()
+}
+
+/// A large number as ranks tell it.
+pub fn halves(number: u64) -> [i32; 2] {
+    [number as u32, (number >> 32) as u32].map(u32::cast_signed)
+}
+
+/// See [`halves`].
+pub fn whole(said: &[i32]) -> u64 {
+    let half = |number: i32| u64::from(number.cast_unsigned());
+    half(said[0]) | half(said[1]) << 32
+}
+
 /// What all ranks say, by rank: a collective of its own.
 pub fn all_say(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
     all_say_by(comm, comm.inner.next_collective(OWN), own)
@@ -234,18 +266,11 @@ pub fn all_say_aside(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
 
 fn all_say_by(comm: &Comm, shape: Shape, own: &[i32]) -> Result<Vec<Vec<i32>>> {
     let size = comm.inner.size() as usize;
-    let int = |count| Typed::<Place>::new(Place::scratch(4 * count), count, INT.clone());
-    let (mut from, mut into) = (int(own.len())?, int(own.len() * size)?);
-    let said: Vec<u8> = own.iter().flat_map(|number| number.to_ne_bytes()).collect();
-    from.write(0, &said);
+    let (from, into) = (said(own)?, room(own.len() * size)?);
     let mut plan = Plan::new(shape);
     plan.allgather_row(Some(&from), &into);
     world()?.process.carry_out(plan)?;
-    let mut said = vec![0; into.size()];
-    into.read(0, &mut said);
-    let (numbers, _) = said.as_chunks::<4>();
-    let numbers: Vec<i32> = numbers.iter().map(|bytes| i32::from_ne_bytes(*bytes)).collect();
-    Ok(numbers.chunks(own.len().max(1)).map(<[i32]>::to_vec).collect())
+    Ok(heard(into).chunks(own.len().max(1)).map(<[i32]>::to_vec).collect())
 }
 
 /// Splits a communicator by colours, in the order of keys.

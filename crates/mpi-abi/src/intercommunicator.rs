@@ -6,8 +6,7 @@
 
 use std::ffi::c_int;
 
-use muster_message::{Buffer, Envelope, Mode, Wanted};
-use muster_mpi::buffer::{Memory, Typed};
+use muster_message::{Envelope, Mode, Wanted};
 use muster_mpi::collective::Plan;
 use muster_mpi::communicator::{OWN, of_colour};
 use muster_mpi::error::{Class, Error, Result, SUCCESS};
@@ -16,37 +15,18 @@ use muster_mpi::group::Group;
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::buffer::tag as checked_tag;
-use crate::communicator::{Comm, INT, all_say, communicator, discard, duplicate, handle, remote};
+use crate::communicator::{
+    Comm, all_say, communicator, discard, duplicate, halves, handle, heard, remote, room, said,
+    whole,
+};
 use crate::errhandler;
 use crate::export::export;
 use crate::group::group;
 use crate::info;
 use crate::object::{self, Sort};
-use crate::place::Place;
 use crate::pointer::{Out, Text};
 use crate::request::{self, Active, EMPTY, received, sent};
 use crate::world::world;
-
-/// Room for numbers that ranks tell each other.
-fn room(length: usize) -> Result<Typed<Place>> {
-    Typed::new(Place::scratch(4 * length), length, INT.clone())
-}
-
-/// Numbers to be told.
-fn said(numbers: &[i32]) -> Result<Typed<Place>> {
-    let mut into = room(numbers.len())?;
-    let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_ne_bytes()).collect();
-    into.write(0, &bytes);
-    Ok(into)
-}
-
-/// Numbers that were told.
-fn heard(mut from: Typed<Place>) -> Vec<i32> {
-    let mut bytes = vec![0; from.size()];
-    from.read(0, &mut bytes);
-    let (numbers, _) = bytes.as_chunks::<4>();
-    numbers.iter().map(|bytes| i32::from_ne_bytes(*bytes)).collect()
-}
 
 /// Gives numbers to another process of the job, which gives as many as it says first.
 fn exchange(context: u64, other: u32, own: &[i32]) -> Result<Vec<i32>> {
@@ -138,7 +118,7 @@ fn meet(comm: &Comm, peer: &Comm, other: u32, label: i32) -> Result<Vec<i32>> {
     let both = Group::of(vec![own.min(other), own.max(other)])?;
     let (bridge, context) =
         (peer.inner.next_party(&both, label), peer.inner.next_party(&both, label));
-    let mut found = vec![context as i32, (context >> 32) as i32];
+    let mut found = halves(context).to_vec();
     found.extend(exchange(bridge, other, &listed(comm.inner.group()))?);
     Ok(found)
 }
@@ -161,9 +141,8 @@ fn join(
     found: Option<Result<Vec<i32>>>,
 ) -> Result<MPI_Comm> {
     let found = tell(comm, leader, found)?;
-    let half = |at: usize| u64::from(found[at].cast_unsigned());
     let own = comm.inner.group();
-    let (context, other) = (half(0) | half(1) << 32, group_of(&found[2..], own)?);
+    let (context, other) = (whole(&found), group_of(&found[2..], own)?);
     apart(own, &other)?;
     handle(parent, comm.inner.with(context, own.clone(), Some(other)))
 }

@@ -32,7 +32,7 @@ use muster_mpi::file::View;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::communicator::{Comm, all_say};
+use crate::communicator::{Comm, all_say, halves};
 use crate::table::Table;
 use crate::world::world;
 
@@ -141,7 +141,7 @@ impl File {
     /// # Errors
     /// [`Class::NotSame`].
     fn agree(&self, argument: &'static str, number: i64) -> Result<()> {
-        let own = halves(number);
+        let own = halves(number.cast_unsigned());
         match all_say(&self.comm, &own)?.iter().position(|said| said[..] != own) {
             None => Ok(()),
             Some(rank) => {
@@ -171,14 +171,4 @@ fn together<T>(comm: &Comm, own: Result<T>) -> Result<T> {
         Some(other) => own.and(Err(other)),
         None => own,
     }
-}
-
-/// A large number as ranks say it.
-fn halves(number: i64) -> [i32; 2] {
-    [number as i32, (number >> 32) as i32]
-}
-
-/// The number that a rank said.
-fn whole(said: &[i32]) -> i64 {
-    i64::from(said[0].cast_unsigned()) | i64::from(said[1]) << 32
 }

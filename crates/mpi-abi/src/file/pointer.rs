@@ -7,10 +7,10 @@ use std::ffi::c_int;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::file::View;
 
-use super::{File, file, halves, whole};
+use super::{File, file};
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::communicator::all_say;
+use crate::communicator::{all_say, halves, whole};
 use crate::export::export;
 use crate::pointer::Out;
 use crate::world::world;
@@ -46,14 +46,14 @@ impl File {
 
     /// Moves the shared pointer behind what all ranks access, in their order; where this one does.
     pub(super) fn advance_ordered(&self, by: usize) -> Result<u64> {
-        let sizes = all_say(&self.comm, &halves(by as i64))?;
-        let sizes: Vec<i64> = sizes.iter().map(|said| whole(said)).collect();
+        let sizes = all_say(&self.comm, &halves(by as u64))?;
+        let sizes: Vec<i64> = sizes.iter().map(|said| whole(said).cast_signed()).collect();
         let rank = self.comm.inner.rank() as usize;
         let start = match rank {
             0 => self.advance_shared(sizes.iter().sum::<i64>() as usize)?.cast_signed(),
             _ => 0,
         };
-        let start = whole(&all_say(&self.comm, &halves(start))?[0]);
+        let start = whole(&all_say(&self.comm, &halves(start.cast_unsigned()))?[0]).cast_signed();
         Ok((start + sizes[..rank].iter().sum::<i64>()).cast_unsigned())
     }
 

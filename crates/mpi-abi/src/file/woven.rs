@@ -20,10 +20,10 @@ use muster_mpi::file::{Extent, Extents, View};
 
 use super::access::{Act, Where, of_bytes, outgoing, write};
 use super::failure::failed;
-use super::{File, Form, halves, whole};
+use super::{File, Form};
 use crate::abi::types::*;
 use crate::buffer::Elements;
-use crate::communicator::all_say;
+use crate::communicator::{all_say, halves, whole};
 use crate::place::Place;
 use crate::request::{EMPTY, set_bytes};
 use crate::world::world;
@@ -97,11 +97,11 @@ impl Span {
     fn said(self) -> Vec<i32> {
         let is_in_order = self.is_in_order.into();
         let numbers = [self.start, self.end, self.lengths, self.bytes, self.parts, is_in_order];
-        numbers.iter().flat_map(|number| halves(number.cast_signed())).collect()
+        numbers.into_iter().flat_map(halves).collect()
     }
 
     fn heard(said: &[i32]) -> Span {
-        let number = |at: usize| whole(&said[2 * at..]).cast_unsigned();
+        let number = |at: usize| whole(&said[2 * at..]);
         let (start, end, lengths) = (number(0), number(1), number(2));
         let (bytes, parts, is_in_order) = (number(3), number(4), number(5) == 1);
         Span { start, end, lengths, bytes, parts, is_in_order }

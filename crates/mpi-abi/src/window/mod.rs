@@ -19,7 +19,7 @@ use muster_mpi::window::{Access, Region, Shape, Window};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::attribute;
-use crate::communicator::{Held, all_say, communicator};
+use crate::communicator::{Held, all_say, communicator, halves, whole};
 use crate::errhandler;
 use crate::export::{Number, both, export};
 use crate::failure;
@@ -165,17 +165,6 @@ fn unit_of(unit: impl Number) -> Result<i64> {
     Ok(unit.large())
 }
 
-/// A number in two halves, and what they are of.
-fn halves(number: u64) -> [i32; 2] {
-    [number as u32, (number >> 32) as u32].map(u32::cast_signed)
-}
-
-/// See [`halves`].
-fn whole(low: i32, high: i32) -> u64 {
-    let half = |number: i32| u64::from(number.cast_unsigned());
-    half(low) | half(high) << 32
-}
-
 /// Makes a window of all ranks of a communicator, with this rank's memory; none in a dynamic one.
 fn make(
     comm: MPI_Comm,
@@ -189,8 +178,8 @@ fn make(
     let (region, base) = region.unzip();
     let size = region.as_ref().map_or(0, |region| region.size);
     let said = all_say(&comm, &[halves(size as u64), halves(unit.cast_unsigned())].concat())?;
-    let sizes = said.iter().map(|said| whole(said[0], said[1])).collect();
-    let units = said.iter().map(|said| whole(said[2], said[3]).cast_signed()).collect();
+    let sizes = said.iter().map(|said| whole(said)).collect();
+    let units = said.iter().map(|said| whole(&said[2..]).cast_signed()).collect();
     let (context, group) = (comm.inner.next_context(0), comm.inner.group().clone());
     let inner = comm.inner.with(context, group.clone(), None);
     let inner = inner.expect("who has a communicator is of its group");

@@ -27,8 +27,7 @@ use rustix::net::{
     sendmsg_addr, socket_with,
 };
 
-use super::{halves, whole};
-use crate::communicator::{Comm, all_say, all_say_aside};
+use crate::communicator::{Comm, all_say, all_say_aside, halves, whole};
 use crate::world::world;
 
 /// A rank's part.
@@ -139,7 +138,7 @@ pub fn allocate(
         // Whom it does not come to says so below.
         let others = here[1..].iter().map(|rank| &said[*rank as usize]);
         others.for_each(|of| {
-            let _ = send(whole(of[4], of[5]), file.as_fd());
+            let _ = send(whole(&of[4..]), file.as_fd());
         });
     }
     let told = match file.as_ref().map_err(|errno| *errno).and_then(identity) {
@@ -153,13 +152,13 @@ pub fn allocate(
     }
     let (parts, start, _) = laid.ok_or_else(|| lacking(length, Errno::OVERFLOW))?;
     let first = &told[here[0] as usize];
-    let wanted = (whole(first[0], first[1]), whole(first[2], first[3]));
+    let wanted = (whole(first), whole(&first[2..]));
     let file = file.or_else(|_| receive(inbox.as_ref(), wanted));
     let mapped = file.and_then(|file| map(file.as_fd(), length, alignment));
     let errno = mapped.as_ref().err().map_or(0, |errno| errno.raw_os_error());
     let failed = all_say(comm, &[errno])?.into_iter().flatten().find(|errno| *errno != 0);
     // It is unmapped again where another rank has none.
-    let first = (0..).zip(&said).find(|(_, of)| whole(of[0], of[1]) > 0).map(|(rank, _)| rank);
+    let first = (0..).zip(&said).find(|(_, of)| whole(of) > 0).map(|(rank, _)| rank);
     let locks = (start, each);
     let shared = mapped.map(|base| Shared { base, length, parts, locks, first });
     match (failed, shared) {
@@ -184,7 +183,7 @@ fn parts(
     let mut start = 0_usize;
     let mut next = |rank: &u32| {
         let of = &said[*rank as usize];
-        let (size, unit) = (whole(of[0], of[1]) as usize, whole(of[2], of[3]).cast_signed());
+        let (size, unit) = (whole(of) as usize, whole(&of[2..]).cast_signed());
         let part = Part { start, size, unit };
         let end = start.checked_add(size);
         start = if is_apart { end?.checked_next_multiple_of(alignment)? } else { end? };
