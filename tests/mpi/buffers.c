@@ -3,12 +3,6 @@
 
 enum { N = 1000, NEED = N * (int)sizeof(int) + MPI_BSEND_OVERHEAD };
 
-static int class_of(int code) {
-    int class;
-    MPI_Error_class(code, &class);
-    return class;
-}
-
 /* Each sends to the next one so often, and then receives as much. Long messages wait for it. */
 static void around(MPI_Comm comm, int count, int times) {
     int *out = malloc((size_t)count * sizeof(int)), *in = malloc((size_t)count * sizeof(int));

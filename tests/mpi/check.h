@@ -21,6 +21,16 @@ static int rank, size;
         }                                                                              \
     } while (0)
 
+/* The class of what a call returned. */
+static inline int class_of(int code) {
+    int class;
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+/* What a call returns is of a class. */
+#define FAILS(call, class) CHECK(class_of(call) == (class))
+
 /* Begins: every program knows its rank and how many there are. */
 static inline void begin(int *argc, char ***argv) {
     MPI_Init(argc, argv);

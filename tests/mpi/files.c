@@ -29,12 +29,6 @@ static void settle(void) {
     CHECK(MPI_File_sync(file) == MPI_SUCCESS);
 }
 
-static int class_of(int code) {
-    int class;
-    MPI_Error_class(code, &class);
-    return class;
-}
-
 static int count_of(MPI_Status *status, MPI_Datatype datatype) {
     int count;
     MPI_Get_count(status, datatype, &count);

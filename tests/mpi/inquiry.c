@@ -1,12 +1,6 @@
 /* What the library says of itself: to tools, and of the languages that it is called from. */
 #include "check.h"
 
-static int class_of(int code) {
-    int class;
-    MPI_Error_class(code, &class);
-    return class;
-}
-
 /* There are no variables, categories and events, and whoever asks for one is told. */
 static void tools(void) {
     int provided, number = -1, length = 0, verbosity, bind, scope;

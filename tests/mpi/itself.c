@@ -2,12 +2,6 @@
  * attributes, error codes, copies. */
 #include "check.h"
 
-static int class_of(int code) {
-    int class;
-    MPI_Error_class(code, &class);
-    return class;
-}
-
 static void versions(void) {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "", name[MPI_MAX_PROCESSOR_NAME] = "";
     int major = -1, minor = -1, length = -1, level = -1, flag = 0;

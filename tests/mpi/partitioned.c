@@ -5,12 +5,6 @@ enum { N = 48 };
 
 static int next, last;
 
-static int class_of(int code) {
-    int class;
-    MPI_Error_class(code, &class);
-    return class;
-}
-
 /* Several rounds, of parts that are sent as many and received as others, of so many ints in all. */
 static void around(int sent, int received, int all, MPI_Comm comm) {
     int *out = calloc((size_t)all, sizeof(int)), *in = calloc((size_t)all, sizeof(int));

@@ -8,7 +8,7 @@
 static int next, before;
 
 /* Fails with an error class, which the program gets. */
-#define FAILS(class, call) CHECK((call) == (class))
+#define GIVES(class, call) CHECK((call) == (class))
 
 /* What was received is told, also of a message that was longer. */
 static void is_of(const MPI_Status *status, int source, int tag, int number) {
@@ -27,11 +27,11 @@ static void truncated(void) {
             MPI_Isend(data, tag == 5 ? 1 : length, MPI_INT, next, tag, MPI_COMM_WORLD, requests);
             status.MPI_ERROR = 77;
             if (tag == 1) {
-                FAILS(MPI_ERR_TRUNCATE, MPI_Recv(into, 2, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                GIVES(MPI_ERR_TRUNCATE, MPI_Recv(into, 2, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
                                                  MPI_COMM_WORLD, &status));
             } else if (tag == 2) {
                 MPI_Irecv(into, 2, MPI_INT, before, tag, MPI_COMM_WORLD, &requests[1]);
-                FAILS(MPI_ERR_TRUNCATE, MPI_Wait(&requests[1], &status));
+                GIVES(MPI_ERR_TRUNCATE, MPI_Wait(&requests[1], &status));
             } else if (tag == 3) {
                 MPI_Irecv(into, 2, MPI_INT, before, tag, MPI_COMM_WORLD, &requests[1]);
                 int error = MPI_SUCCESS;
@@ -44,7 +44,7 @@ static void truncated(void) {
             } else if (tag == 4) {
                 requests[1] = MPI_REQUEST_NULL;
                 MPI_Irecv(into, 2, MPI_INT, before, tag, MPI_COMM_WORLD, &requests[2]);
-                FAILS(MPI_ERR_TRUNCATE, MPI_Waitany(2, requests + 1, &index, &status));
+                GIVES(MPI_ERR_TRUNCATE, MPI_Waitany(2, requests + 1, &index, &status));
                 CHECK(index == 1 && requests[2] == MPI_REQUEST_NULL);
             } else if (tag == 5) {
                 /* One of two is too long: each status says its own, and its error. */
@@ -52,7 +52,7 @@ static void truncated(void) {
                 MPI_Request both[2];
                 MPI_Irecv(into, 2, MPI_INT, before, 9, MPI_COMM_WORLD, &both[0]);
                 MPI_Irecv(into + 1, 1, MPI_INT, before, tag, MPI_COMM_WORLD, &both[1]);
-                FAILS(MPI_ERR_IN_STATUS, MPI_Waitall(2, both, statuses));
+                GIVES(MPI_ERR_IN_STATUS, MPI_Waitall(2, both, statuses));
                 CHECK(statuses[0].MPI_ERROR == MPI_ERR_TRUNCATE);
                 CHECK(statuses[1].MPI_ERROR == MPI_SUCCESS);
                 is_of(&statuses[0], before, 9, 2);
@@ -64,7 +64,7 @@ static void truncated(void) {
             } else {
                 int indices[2];
                 MPI_Irecv(into, 2, MPI_INT, before, tag, MPI_COMM_WORLD, &requests[1]);
-                FAILS(MPI_ERR_IN_STATUS, MPI_Waitsome(1, requests + 1, &count, indices, statuses));
+                GIVES(MPI_ERR_IN_STATUS, MPI_Waitsome(1, requests + 1, &count, indices, statuses));
                 CHECK(count == 1 && indices[0] == 0);
                 CHECK(statuses[0].MPI_ERROR == MPI_ERR_TRUNCATE);
                 status = statuses[0];
@@ -93,11 +93,11 @@ static void requests_that_have_ended(void) {
     MPI_Irecv(&into[1], 1, MPI_INT, before, 2, MPI_COMM_WORLD, &other);
     CHECK(stale != other);
     MPI_Request copy = stale;
-    FAILS(MPI_ERR_REQUEST, MPI_Test(&copy, &flag, MPI_STATUS_IGNORE));
-    FAILS(MPI_ERR_REQUEST, MPI_Wait(&copy, MPI_STATUS_IGNORE));
-    FAILS(MPI_ERR_REQUEST, MPI_Cancel(&copy));
-    FAILS(MPI_ERR_REQUEST, MPI_Request_free(&copy));
-    FAILS(MPI_ERR_REQUEST, MPI_Start(&copy));
+    GIVES(MPI_ERR_REQUEST, MPI_Test(&copy, &flag, MPI_STATUS_IGNORE));
+    GIVES(MPI_ERR_REQUEST, MPI_Wait(&copy, MPI_STATUS_IGNORE));
+    GIVES(MPI_ERR_REQUEST, MPI_Cancel(&copy));
+    GIVES(MPI_ERR_REQUEST, MPI_Request_free(&copy));
+    GIVES(MPI_ERR_REQUEST, MPI_Start(&copy));
     MPI_Send(&rank, 1, MPI_INT, next, 2, MPI_COMM_WORLD);
     MPI_Wait(&other, MPI_STATUS_IGNORE);
     CHECK(into[1] == before);
@@ -115,8 +115,8 @@ static void messages_that_were_received(void) {
     MPI_Mrecv(&into, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
     CHECK(message == MPI_MESSAGE_NULL);
     MPI_Mprobe(before, 2, MPI_COMM_WORLD, &other, MPI_STATUS_IGNORE);
-    FAILS(MPI_ERR_REQUEST, MPI_Mrecv(&into, 1, MPI_INT, &stale, MPI_STATUS_IGNORE));
-    FAILS(MPI_ERR_REQUEST, MPI_Mrecv(&into, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
+    GIVES(MPI_ERR_REQUEST, MPI_Mrecv(&into, 1, MPI_INT, &stale, MPI_STATUS_IGNORE));
+    GIVES(MPI_ERR_REQUEST, MPI_Mrecv(&into, 1, MPI_INT, &message, MPI_STATUS_IGNORE));
     CHECK(MPI_Mrecv(&into, 1, MPI_INT, &other, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     CHECK(into == before);
     MPI_Waitall(2, sends, MPI_STATUSES_IGNORE);
