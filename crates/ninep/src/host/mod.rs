@@ -29,7 +29,7 @@ pub mod user;
 mod xattr;
 
 pub use node::HostFid;
-pub use user::{User, Users, act_as_server};
+pub use user::{User, Users};
 
 use crate::call::{Answer, Call, Data, HeldLock, LockStatus, Opened, Walked};
 use crate::error::{Errno, Result, fail};

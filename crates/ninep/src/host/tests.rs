@@ -5,6 +5,7 @@ mod content;
 mod names;
 mod rights;
 
+use super::user::act_as_server;
 use super::*;
 use crate::call::{Outcome, Pause, Port, Standing, Ticket};
 use crate::outbox::Outbox;

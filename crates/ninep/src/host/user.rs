@@ -8,8 +8,8 @@
 //!
 //! A thread changes identity lazily and keeps it after the request: the same user's next request
 //! costs nothing. Hence a thread that has served a [`super::HostTree`] must not start processes
-//! or use root's rights before [`act_as_server`]. A new thread inherits its parent's identity, so
-//! a thread that has never switched does not assume to know who it is.
+//! or use root's rights any more; those that serve do nothing else. A new thread inherits its
+//! parent's identity, so a thread that has never switched does not assume to know who it is.
 //!
 //! Where the server is not root, it acts as itself, and hands what it makes to the group that was
 //! asked for if it is one of its own ([`group_to_give`]).
@@ -208,6 +208,7 @@ pub(super) fn remember_server() {
 enum Acting {
     /// Whatever was inherited, or what a failed change left.
     Unknown,
+    #[cfg(test)]
     Server,
     User(Arc<User>, u32),
 }
@@ -235,11 +236,10 @@ pub(super) fn act_as(user: &Arc<User>, gid: Option<u32>) -> Result<()> {
     })
 }
 
-/// Gives this thread the identity of the process back, which it may have left to serve a user.
-///
-/// # Errors
-/// When the kernel does not allow it; the thread must then do nothing more.
-pub fn act_as_server() -> Result<()> {
+/// Gives this thread the identity of the process back, which it may have left to serve a user: a
+/// test goes on to look at what it has done.
+#[cfg(test)]
+pub(super) fn act_as_server() -> Result<()> {
     let server = server();
     let Some(sets) = server.switch else { return Ok(()) };
     ACTING.with_borrow_mut(|acting| {
