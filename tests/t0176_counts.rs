@@ -66,7 +66,7 @@ fn took(cluster: &Cluster) -> f64 {
 
 #[test]
 fn a_launch_is_one_order_and_a_report_of_each_node() {
-    let cluster = Cluster::up("t0175true", NODES as usize);
+    let cluster = Cluster::up("t0176true", NODES as usize);
     for _ in 0..5 {
         let cost = cost(&cluster, &["--no-env", "true"]);
         // The order to run, the one to forget.
@@ -91,7 +91,7 @@ fn a_launch_is_one_order_and_a_report_of_each_node() {
 
 #[test]
 fn a_file_leaves_the_manager_once_for_each_child_in_the_tree_and_never_again() {
-    let cluster = Cluster::up("t0175file", NODES as usize);
+    let cluster = Cluster::up("t0176file", NODES as usize);
     cluster.file("big", 0o644, Random::new(1).bytes(BIG as usize));
     let run = || cost(&cluster, &["--no-env", "--bcast", "big", "true"]);
     // To make sessions, what the file is and which chunks come; the chunks; to run, to forget.
