@@ -119,8 +119,7 @@ fn what_cannot_be_is_refused_at_once() {
     let names = refused.as_array().unwrap().iter().map(|job| job["name"].as_str());
     assert_eq!(names.collect::<Vec<_>>(), [Some("true"); 7], "{refused}");
     // What fails before there is a job is told in JSON as well, where that was asked for.
-    let told = cluster.muster(&["run", "--json", "./nosuch"]).run().code(127);
-    let told: Value = serde_json::from_str(&told.out).expect("JSON");
+    let told = cluster.muster(&["run", "--json", "./nosuch"]).run().code(127).json();
     assert_eq!(told["exit"], 127, "{told}");
     assert!(told["error"]["text"].as_str().is_some_and(|text| text.contains("nosuch")), "{told}");
     cluster.down();
@@ -276,8 +275,7 @@ fn output_is_labelled_folded_or_written_to_files() {
     assert_eq!((read("out.0.n0"), read("out.1.n1")), ("0\n".into(), "1\n".into()));
     let errors = read("err");
     assert!(errors == "e0\ne1\n" || errors == "e1\ne0\n", "{errors:?}");
-    let json = run(&["-n", "2", "--json"], "echo $MUSTER_RANK");
-    let value: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    let value = run(&["-n", "2", "--json"], "echo $MUSTER_RANK").json();
     assert_eq!((&value["exit"], &value["ranks"][1]["stdout"]), (&0.into(), &"1\n".into()));
     assert_eq!(value["transport"], "unix");
     // Bytes that are no text pass as they are.
@@ -499,8 +497,7 @@ fn signals_go_on_to_the_ranks() {
         !job.out().is_empty()
     });
     nodes.iter().flatten().for_each(|pid| signal(*pid, Signal::CONT));
-    let out = job.wait().out;
-    let object: Value = serde_json::from_str(&out).expect("one object");
+    let object = job.wait().json();
     assert_eq!(object["error"]["id"], "E305", "{object}");
     cluster.no_job_processes();
     cluster.down();

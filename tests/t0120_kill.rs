@@ -1,8 +1,11 @@
 //! kill -9 of whatever there is: it is told, other jobs go on, nothing is orphaned.
 
 mod cluster;
+#[path = "cluster/random.rs"]
+mod random;
 
 use cluster::{Cluster, Running, signal, stop, until};
+use random::Random;
 use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;
@@ -93,8 +96,7 @@ fn a_node_daemon_is_killed_twenty_times() {
         cluster.await_nodes(4);
         std::thread::sleep((PACE / 2).saturating_sub(start.elapsed()));
     }
-    let events = cluster.muster(&["cat", "status"]).run().ok();
-    let status: serde_json::Value = serde_json::from_str(&events.out).unwrap();
+    let status = cluster.json(&["cat", "status"]);
     assert_eq!(
         (&status["nodes"][0]["losses"], &status["nodes"][2]["losses"]),
         (&10.into(), &0.into())
@@ -209,13 +211,7 @@ fn the_manager_is_killed_at_odd_moments() {
 #[test]
 fn input_is_neither_lost_nor_doubled_when_the_manager_is_killed() {
     let cluster = Cluster::up("t0120input", 3);
-    let mut state = 1_u64;
-    let big: Vec<u8> = (0..40_000_000)
-        .map(|_| {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 56) as u8
-        })
-        .collect();
+    let big = Random::new(1).bytes(40_000_000);
     let path = cluster.file("big", 0o644, &big);
     let mut here = std::process::Command::new("md5sum");
     here.stdin(std::fs::File::open(path).unwrap());

@@ -4,11 +4,10 @@ mod cluster;
 #[path = "cluster/spawn.rs"]
 mod spawn;
 
-use cluster::{Cluster, Output, signal, stop, until};
+use cluster::{Cluster, signal, stop, until};
 use muster_base::limits::CHUNK;
 use muster_machine::chunk::Hash;
-use muster_ninep::address::Address;
-use muster_ninep::client::{Client, Fid, Options};
+use muster_ninep::client::{Client, Fid};
 use muster_ninep::tree::OpenFlags;
 use rustix::process::Signal;
 use spawn::Session;
@@ -22,18 +21,8 @@ use std::time::Duration;
 /// Whoever is to be told within two seconds is told within this on a busy machine.
 const PROMPT: Duration = Duration::from_secs(20);
 
-/// One sentence with an id, nothing else.
-#[track_caller]
-fn sentence(out: &Output, id: &str) {
-    let lines: Vec<&str> = out.err.lines().collect();
-    assert!(lines.len() == 1 && lines[0].contains(&format!("  [{id}")), "{id}: {out:?}");
-}
-
 fn manager(cluster: &Cluster) -> Client {
-    let path = cluster.directory().join("manager.sock");
-    let address: Address = format!("unix!{}", path.display()).parse().unwrap();
-    let client = Client::connect(&address, Options::default()).unwrap();
-    client.with_deadlines(Some(PROMPT), Some(PROMPT))
+    cluster.client("manager").with_deadlines(Some(PROMPT), Some(PROMPT))
 }
 
 /// Makes a job; it lives as long as the fid.
@@ -295,16 +284,16 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
     for args in
         [&["ps"][..], &["nodes"], &["logs", "1"], &["kill", "1"], &["cat", "status"], &["ls"]]
     {
-        sentence(&cluster.muster(args).run().code(1), "E120");
+        cluster.muster(args).run().code(1).sentence("E120");
     }
-    sentence(&cluster.muster(&["--cluster", "x", "run", "true"]).run().code(125), "E120");
+    cluster.muster(&["--cluster", "x", "run", "true"]).run().code(125).sentence("E120");
     cluster.muster(&["down"]).run().ok();
     cluster.leftovers();
     // A directory that others may write.
     fs::create_dir(cluster.runtime()).unwrap();
     fs::set_permissions(cluster.runtime(), fs::Permissions::from_mode(0o777)).unwrap();
-    sentence(&cluster.muster(&["up"]).run().code(1), "E131");
-    sentence(&cluster.muster(&["run", "true"]).run().code(125), "E131");
+    cluster.muster(&["up"]).run().code(1).sentence("E131");
+    cluster.muster(&["run", "true"]).run().code(125).sentence("E131");
     fs::remove_dir(cluster.runtime()).unwrap();
     fs::write(cluster.runtime(), "a file").unwrap();
     let said = cluster.muster(&["up"]).run().code(1);
@@ -313,15 +302,15 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
     let long = "x".repeat(120);
     let call =
         cluster.muster(&["up"]).env("MUSTER_RUNTIME", cluster.work().join(long).to_str().unwrap());
-    sentence(&call.run().code(1), "E132");
-    sentence(&cluster.muster(&["--cluster", "a/b", "up"]).run().code(2), "E130");
+    call.run().code(1).sentence("E132");
+    cluster.muster(&["--cluster", "a/b", "up"]).run().code(2).sentence("E130");
     let odd = |runtime: &str| cluster.muster(&["up"]).env("MUSTER_RUNTIME", runtime).run();
-    sentence(&odd("/proc/none").code(1), "E133");
-    sentence(&odd(&format!("{}/a\nb", cluster.work().display())).code(1), "E132");
+    odd("/proc/none").code(1).sentence("E133");
+    odd(&format!("{}/a\nb", cluster.work().display())).code(1).sentence("E132");
     cluster.leftovers();
     // It is one line also where a name has two.
     cluster.file("a\nb", 0o644, "");
-    sentence(&cluster.muster(&["run", "--bcast", "a\nb", "true"]).run().code(2), "E104");
+    cluster.muster(&["run", "--bcast", "a\nb", "true"]).run().code(2).sentence("E104");
     // So are other mistakes with files, whoever finds them.
     for name in ["a/x", "b/x"] {
         cluster.file(name, 0o644, "");
@@ -334,7 +323,7 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
         (&["-o", "a"], "E140", "a is a directory, not a file for output. Use a/NAME"),
     ] {
         let all = [&["run"], args, &["true"]].concat();
-        sentence(&cluster.muster(&all).run().code(2).says(said), id);
+        cluster.muster(&all).run().code(2).says(said).sentence(id);
     }
     // What is relative is so to where each command is called.
     let call = |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", "../r").run();
@@ -358,7 +347,7 @@ fn a_machine_that_grants_no_namespaces_is_told_of() {
     let none = "echo 0 > /proc/sys/user/max_pid_namespaces; exec \"$@\"";
     let within = format!("exec unshare -Ur sh -c '{none}' sh \"$@\"");
     let said = cluster.muster(&["run", "-n", "1", "true"]).after(&within).run().code(125);
-    sentence(&said.says("n0 grants the program no namespaces: "), "E307, exit 125]");
+    said.says("n0 grants the program no namespaces: ").sentence("E307, exit 125]");
     cluster.leftovers();
 }
 
@@ -367,14 +356,14 @@ fn a_manager_that_is_gone_or_frozen_is_told_of() {
     let cluster = Cluster::up("t0140manager", 2);
     let socket = cluster.directory().join("manager.sock");
     fs::rename(&socket, cluster.work().join("s")).unwrap();
-    sentence(&cluster.muster(&["ps"]).run().code(1), "E121");
-    sentence(&cluster.muster(&["run", "true"]).run().code(125), "E121");
+    cluster.muster(&["ps"]).run().code(1).sentence("E121");
+    cluster.muster(&["run", "true"]).run().code(125).sentence("E121");
     fs::rename(cluster.work().join("s"), &socket).unwrap();
     cluster.muster(&["run", "true"]).run().ok();
     let pid = cluster.await_pid("manager");
     stop(pid);
-    sentence(&cluster.muster(&["ps"]).run().code(1), "E121");
-    sentence(&cluster.muster(&["run", "true"]).run().code(125), "E121");
+    cluster.muster(&["ps"]).run().code(1).sentence("E121");
+    cluster.muster(&["run", "true"]).run().code(125).sentence("E121");
     signal(pid, Signal::CONT);
     cluster.muster(&["run", "true"]).run().ok();
     cluster.down();
@@ -486,7 +475,7 @@ fn a_full_disk_costs_the_job_and_nothing_else() {
     for args in [&["up"][..], &["run", "true"]] {
         let said = call(args).run();
         assert!(said.code != 0 && said.err.contains("No space left on device"), "{said:?}");
-        sentence(&said, "E133");
+        said.sentence("E133");
         assert!(!runtime.exists());
     }
 }
@@ -521,8 +510,7 @@ fn outputs_of_jobs_that_ended_first_make_room_on_a_full_disk_and_are_said_to_be_
     };
     let ended = |job: &str| {
         call(&["logs", "-f", job]).run();
-        let said = call(&["ps", "--json", job]).run().ok().out;
-        serde_json::from_str::<serde_json::Value>(&said).unwrap()["jobs"][0].clone()
+        call(&["ps", "--json", job]).run().ok().json()["jobs"][0].clone()
     };
     for (job, script) in [("1", "echo first"), ("2", "head -c 3000000 /dev/zero")] {
         prints(script);
@@ -537,7 +525,7 @@ fn outputs_of_jobs_that_ended_first_make_room_on_a_full_disk_and_are_said_to_be_
     let dropped = |job: &str, why: &str| {
         let said = call(&["logs", job]).run().code(1);
         assert!(said.err.contains(why) && said.out.is_empty(), "{said:?}");
-        sentence(&said, "E164");
+        said.sentence("E164");
     };
     let full = format!("the disk of {} was full", runtime.join("default").display());
     dropped("1", &full);
@@ -556,7 +544,7 @@ fn outputs_of_jobs_that_ended_first_make_room_on_a_full_disk_and_are_said_to_be_
     said.says("job 5 takes most, 5 MB: muster kill 5, and muster logs --drop 5  [E310, exit 125]");
     fs::remove_file(&filler).unwrap();
     let said = call(&["logs", "--drop", "5"]).run().code(1);
-    sentence(&said, "E165");
+    said.sentence("E165");
     call(&["kill", "5"]).run().ok();
     ended("5");
     assert!(call(&["logs", "5"]).run().ok().out.starts_with("one\n"));
@@ -599,7 +587,7 @@ fn files_of_a_job_that_may_begin_again_have_the_room_of_outputs_of_jobs_that_hav
     let count = ["sh", "-c", "ls tree | wc -l"];
     let args = [&["run", "--requeue", "--bcast", "tree"][..], &count].concat();
     assert_eq!(call(&args).run().ok().out, "800\n");
-    sentence(&call(&["logs", "2"]).run().code(1), "E164");
+    call(&["logs", "2"]).run().code(1).sentence("E164");
     call(&["down"]).run().ok();
 }
 

@@ -5,8 +5,6 @@ mod cluster;
 mod spawn;
 
 use cluster::{Cluster, signal, until};
-use muster_ninep::address::Address;
-use muster_ninep::client::{Client, Options};
 use muster_ninep::error::Errno;
 use muster_ninep::tree::OpenFlags;
 use rustix::process::Signal;
@@ -108,9 +106,7 @@ fn thousands_of_sessions_leave_nothing_at_their_node() {
 #[test]
 fn thousands_of_jobs_leave_nothing_anywhere() {
     let cluster = Cluster::up("t0150jobs", 2);
-    let address = format!("unix!{}", cluster.directory().join("manager.sock").display());
-    let address: Address = address.parse().unwrap();
-    let client = Client::connect(&address, Options::default()).unwrap();
+    let client = cluster.client("manager");
     let one = |at: usize| {
         let clone = client.open("jobs/clone", OpenFlags::default()).unwrap().into_fid();
         let id = String::from_utf8(clone.read_at(0, 32).unwrap()).unwrap();
@@ -207,9 +203,7 @@ fn ranks_are_not_limited_by_the_descriptors_that_a_user_comes_with() {
 #[test]
 fn a_client_that_waits_for_as_much_as_it_may_stops_no_job() {
     let cluster = Cluster::up("t0150waits", 1);
-    let address = format!("unix!{}", cluster.directory().join("manager.sock").display());
-    let address: Address = address.parse().unwrap();
-    let client = Client::connect(&address, Options::default()).unwrap();
+    let client = cluster.client("manager");
     let session = client.open("nodes/n0/clone", OpenFlags::default()).unwrap().into_fid();
     let id = String::from_utf8(session.read_at(0, 32).unwrap()).unwrap();
     let wait = client.open(&format!("nodes/n0/{}/wait", id.trim()), OpenFlags::default()).unwrap();

@@ -5,7 +5,6 @@ mod cluster;
 
 use cluster::{Cluster, until};
 use muster_base::limits::JOBS_REMEMBERED;
-use muster_ninep::client::{Client, Options};
 use muster_ninep::tree::OpenFlags;
 use serde_json::Value;
 use std::fs;
@@ -133,8 +132,7 @@ fn what_runs_is_told_live_and_what_was_killed_is_not_forgotten() {
     assert!(seen(&listed) > 200_000);
     assert!(number(&listed["jobs"][0]["usage"], "rss_kib") > 1000, "{listed}");
     assert_sums(&listed["jobs"][0]);
-    let overview: Value =
-        serde_json::from_str(&cluster.muster(&["cat", "/usage"]).run().ok().out).unwrap();
+    let overview = cluster.json(&["cat", "/usage"]);
     for node in overview["nodes"].as_array().unwrap() {
         assert_eq!((&node["state"], &node["ranks"]), (&"up".into(), &1.into()), "{node}");
         assert!(node["cpu_us"].as_u64() > Some(0) && node["mem_total"].as_u64() > Some(0));
@@ -156,8 +154,7 @@ fn a_node_that_does_not_answer_delays_what_is_told_and_prevents_nothing() {
     until("it runs", || job.out().matches("on").count() == 2);
     let silent = cluster.await_pid("n1");
     cluster::stop(silent);
-    let text = cluster.muster(&["cat", "/usage"]).run().ok().out;
-    let overview: Value = serde_json::from_str(&text).unwrap();
+    let overview = cluster.json(&["cat", "/usage"]);
     assert_eq!(overview["nodes"][1]["why"], "does not answer", "{overview}");
     assert!(overview["nodes"][0]["load"].is_number(), "{overview}");
     assert!(overview["jobs"][0]["usage"].is_object(), "{overview}");
@@ -277,8 +274,7 @@ fn the_history_outlives_the_manager() {
 #[test]
 fn how_a_job_has_ended_is_known_when_no_more_is_kept_of_it() {
     let cluster = Cluster::up("t0155forgotten", 1);
-    let address = format!("unix!{}", cluster.directory().join("manager.sock").display());
-    let client = Client::connect(&address.parse().unwrap(), Options::default()).unwrap();
+    let client = cluster.client("manager");
     for exit in [3, 0].into_iter().chain([0; JOBS_REMEMBERED + 1]).chain([4]) {
         let clone = client.open("jobs/clone", OpenFlags::default()).unwrap().into_fid();
         let id = String::from_utf8(clone.read_at(0, 32).unwrap()).unwrap();

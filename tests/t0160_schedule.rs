@@ -525,9 +525,7 @@ fn a_view_has_its_nodes_and_jobs_and_shows_no_others() {
     assert_eq!(cluster.muster(&named).run().code(1).out, "", "it was made in no view");
     lab(&["run", "-N", "3", "true"]).run().code(125).says("view lab: 3 nodes asked, 2 exist");
     lab(&["run", "-w", "n0", "true"]).run().code(125).says("there is no node n0; there are n[2-3]");
-    let json = |words: &[&str]| -> Value {
-        serde_json::from_str(&lab(&[words, &["--json"]].concat()).run().ok().out).unwrap()
-    };
+    let json = |words: &[&str]| lab(&[words, &["--json"]].concat()).run().ok().json();
     let nodes = json(&["nodes"])["nodes"].as_array().unwrap().len();
     assert_eq!((nodes, json(&["ps"])["jobs"].as_array().unwrap().len()), (2, 0));
     let past = json(&["ps", "--all"])["jobs"].as_array().unwrap().clone();

@@ -3,6 +3,7 @@
 mod cluster;
 
 use cluster::{Cluster, until};
+use muster_ninep::address::Address;
 use muster_ninep::client::{Client, Options};
 use muster_ninep::error::{Errno, Error};
 use muster_ninep::tree::OpenFlags;
@@ -11,8 +12,7 @@ use std::process::{Command, Stdio};
 
 /// Who attaches to the manager as this user, for this tree.
 fn attach(cluster: &Cluster, uname: &str, aname: &str) -> Result<Client, Error> {
-    let manager = cluster.directory().join("manager.sock");
-    let address = format!("unix!{}", manager.display()).parse().expect("an address");
+    let address = Address::Unix(cluster.directory().join("manager.sock"));
     let (uname, aname) = (uname.to_owned(), aname.to_owned());
     Client::connect(&address, Options { uname, aname, ..Options::default() })
 }

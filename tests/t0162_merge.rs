@@ -22,8 +22,8 @@ fn all(cluster: &Cluster, words: &[&str]) -> Call {
 }
 
 fn list(cluster: &Cluster, command: &[&str], key: &str) -> Vec<Value> {
-    let said = all(cluster, &[command, &["--json"]].concat()).run().ok().out;
-    serde_json::from_str::<Value>(&said).unwrap()[key].as_array().unwrap().clone()
+    let said = all(cluster, &[command, &["--json"]].concat()).run().ok().json();
+    said[key].as_array().unwrap().clone()
 }
 
 /// Takes down `big`, and then the one whose views these are.
@@ -94,8 +94,7 @@ fn a_job_gets_the_cluster_that_has_room_or_the_nodes_that_it_names() {
     refused.says("4 nodes asked, and a job is in one cluster: default has 2, big has 3. Use -N 3");
     let refused = all(&cluster, &["run", "-w", "n0,big.n1", "true"]).run().code(125);
     refused.says("a job is in one");
-    let json = all(&cluster, &["run", "-q", "--json", "-w", "big.n0", "true"]).run().ok();
-    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let json = all(&cluster, &["run", "-q", "--json", "-w", "big.n0", "true"]).run().ok().json();
     assert_eq!((&json["cluster"], &json["job"]), (&"big".into(), &4.into()));
     assert_eq!(where_is(&["-w", "default.n1"]), "default", "by its own name, too");
     all(&cluster, &["kill", "big.3"]).run().ok();

@@ -4,21 +4,13 @@
 
 mod cluster;
 
-use cluster::{Cluster, Output, signal, stop, until};
+use cluster::{Cluster, signal, stop, until};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, Signal, pidfd_getfd, pidfd_open};
 use std::fs;
 use std::time::Duration;
 
 /// Longer than a lease, than silence proves a death, and than a client waits for an answer.
 const LONG: Duration = Duration::from_secs(10);
-
-/// One sentence with an id, nothing else.
-#[track_caller]
-fn sentence(said: &Output, id: &str) {
-    // A loader's own words come before ours, from each rank.
-    let lines: Vec<&str> = said.err.lines().filter(|l| !l.contains("error while load")).collect();
-    assert!(lines.len() == 1 && lines[0].contains(&format!("  [{id},")), "{id}: {said:?}");
-}
 
 /// Nothing of any job is left on the nodes, and they take another.
 fn is_whole(cluster: &Cluster, nodes: usize) {
@@ -31,8 +23,7 @@ fn is_whole(cluster: &Cluster, nodes: usize) {
 }
 
 fn losses(cluster: &Cluster) -> u64 {
-    let status = cluster.muster(&["cat", "status"]).run().ok();
-    let status: serde_json::Value = serde_json::from_str(&status.out).unwrap();
+    let status = cluster.json(&["cat", "status"]);
     status["nodes"].as_array().unwrap().iter().map(|n| n["losses"].as_u64().unwrap()).sum()
 }
 
@@ -154,18 +145,18 @@ fn a_program_that_cannot_run_is_told_in_one_sentence() {
         (&["./lacks"], 127, "E105", "libq.so.6"),
     ] {
         let said = run(args).code(code).says(word);
-        sentence(&said, id);
+        said.sentence(id);
         assert!(said.out.is_empty(), "{said:?}");
     }
     // A shell that starts several programs would run it all the same.
     for args in [&["mpiexec", "./bare"][..], &["mpiexec", "true", ":", "./bare"]] {
         let said = cluster.muster(args).run().code(126).says("as #!/bin/sh");
-        sentence(&said, "E102");
+        said.sentence("E102");
     }
     // What the client cannot see the node says.
     let path = cluster.work().join("aarch64");
     let said = run(&["--no-send", path.to_str().unwrap()]).code(126);
-    sentence(&said, "E102");
+    said.sentence("E102");
     is_whole(&cluster, 2);
     cluster.down();
 }
@@ -174,9 +165,9 @@ fn a_program_that_cannot_run_is_told_in_one_sentence() {
 fn a_size_or_a_time_that_cannot_be_is_refused_at_once() {
     let cluster = Cluster::up("t0185limits", 2);
     let run = |args: &[&str]| cluster.muster(&[&["run"][..], args, &["true"]].concat()).run();
-    sentence(&run(&["-N", "2", "-n", "100000"]).code(125).says("3072 at most"), "E111");
-    sentence(&run(&["-n", "4000000000"]).code(125), "E111");
-    sentence(&run(&["-N", "3"]).code(125).says("2 exist"), "E110");
+    run(&["-N", "2", "-n", "100000"]).code(125).says("3072 at most").sentence("E111");
+    run(&["-n", "4000000000"]).code(125).sentence("E111");
+    run(&["-N", "3"]).code(125).says("2 exist").sentence("E110");
     for time in ["0", "-5", "soon", "99:99", "1e99", "400d", "5m5", ""] {
         let said = run(&[&format!("--time={time}")]).code(2).says("--time");
         assert_eq!(said.err.lines().count(), 1, "{said:?}");
@@ -300,7 +291,7 @@ fn a_disk_that_is_full_at_one_receiver_costs_the_job_and_names_the_node() {
     };
     for _ in 0..3 {
         let said = send("n[0-2]").code(125).says("on n1").says("No space left");
-        sentence(&said, "E205");
+        said.sentence("E205");
         until("nothing is left of it", || (0..3).all(|node| cluster.sessions(node) == 0));
     }
     assert_eq!(send("n[0,2]").ok().out.matches("6291456").count(), 2);

@@ -4,12 +4,10 @@
 mod cluster;
 
 use cluster::{Cluster, until};
+use muster_base::limits::CHUNK;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
-
-/// Bytes of a chunk.
-const CHUNK: usize = 512 * 1024;
 
 /// A script with this much behind its end; `seed` makes what is there another.
 fn program(text: &str, chunks: usize, seed: u8) -> Vec<u8> {

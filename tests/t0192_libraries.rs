@@ -3,18 +3,10 @@
 
 mod cluster;
 
-use cluster::{Cluster, Output};
-use serde_json::Value;
+use cluster::Cluster;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-
-/// One sentence with an id, nothing else.
-#[track_caller]
-fn sentence(out: &Output, id: &str) {
-    let lines: Vec<&str> = out.err.lines().collect();
-    assert!(lines.len() == 1 && lines[0].contains(&format!("  [{id}")), "{id}: {out:?}");
-}
 
 /// Compiles C in the cluster's working directory.
 #[track_caller]
@@ -43,16 +35,6 @@ fn prints(cluster: &Cluster, at: &str, flags: &[&str]) -> PathBuf {
     compile(cluster, at, source, flags)
 }
 
-/// What each rank of a job has said, and how many chunks were sent.
-fn ran(cluster: &Cluster, args: &[&str]) -> (Vec<String>, u64) {
-    let args = [&["run", "--json", "--input", "none"], args].concat();
-    let job = cluster.json(&args);
-    assert_eq!(job["exit"], 0, "{job}");
-    let said = |rank: &Value| rank["stdout"].as_str().unwrap().to_owned();
-    let ranks = job["ranks"].as_array().unwrap().iter().map(said);
-    (ranks.collect(), job["files"]["chunks"].as_u64().unwrap())
-}
-
 #[test]
 fn libraries_and_those_that_they_need_travel_once() {
     let cluster = Cluster::up("t0192travel", 2);
@@ -67,7 +49,7 @@ fn libraries_and_those_that_they_need_travel_once() {
     // The nodes have none of them where the program looks.
     let without = cluster.muster(&["run", "-N", "2", "./prog"]).run().code(127);
     assert!(without.err.contains("--bcast-libs  [E105, exit 127]"), "{without:?}");
-    let run = |more: &[&str]| ran(&cluster, &[&["-N", "2", "--bcast-libs"], more].concat());
+    let run = |more: &[&str]| cluster.ran(&[&["-N", "2", "--bcast-libs"], more].concat());
     let (said, sent) = run(&["--env", "LD_LIBRARY_PATH=/usr/x", "./prog"]);
     assert!(sent > 0);
     for said in said {
@@ -133,14 +115,14 @@ fn a_library_that_is_not_here_is_told_before_anything_is_started() {
     fs::remove_file(cluster.work().join("lib/libnumber.so")).unwrap();
     let run = |args: &[&str]| cluster.muster(&[&["run", "--bcast-libs"], args].concat()).run();
     let said = run(&["-N", "2", "./prog"]).code(127).says("libnumber.so").says("libmiddle.so");
-    sentence(&said, "E106");
+    said.sentence("E106");
     fs::remove_file(cluster.work().join("lib/libmiddle.so")).unwrap();
-    sentence(&run(&["./prog"]).code(127).says("./prog needs the shared library"), "E106");
+    run(&["./prog"]).code(127).says("./prog needs the shared library").sentence("E106");
     let mut cut = fs::read(cluster.work().join("prog")).unwrap();
     cut.truncate(100);
     cluster.file("cut", 0o755, cut);
-    sentence(&run(&["./cut"]).code(126).says("./cut: "), "E103");
-    sentence(&run(&["hostname"]).code(2).says("hostname"), "E100");
+    run(&["./cut"]).code(126).says("./cut: ").sentence("E103");
+    run(&["hostname"]).code(2).says("hostname").sentence("E100");
     assert!(!cluster.runtime().exists(), "a cluster was started");
 }
 

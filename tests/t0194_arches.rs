@@ -3,19 +3,9 @@
 
 mod cluster;
 
-use cluster::{Cluster, MUSTER, Output, until};
-use serde_json::Value;
+use cluster::{Cluster, MUSTER, until};
+use muster_base::limits::CHUNK;
 use std::fs;
-
-/// Bytes of a chunk.
-const CHUNK: usize = 512 * 1024;
-
-/// One sentence with an id, nothing else.
-#[track_caller]
-fn sentence(out: &Output, id: &str) {
-    let lines: Vec<&str> = out.err.lines().collect();
-    assert!(lines.len() == 1 && lines[0].contains(&format!("  [{id}")), "{id}: {out:?}");
-}
 
 /// An ELF file of one segment: some code, and data behind it up to so many chunks.
 fn program(machine: u8, code: &[u8], chunks: usize) -> Vec<u8> {
@@ -85,15 +75,6 @@ fn mixed(test: &str) -> Cluster {
     cluster
 }
 
-/// What each rank of a job has said, and how many chunks were sent.
-fn ran(cluster: &Cluster, args: &[&str]) -> (Vec<String>, u64) {
-    let job = cluster.json(&[&["run", "--json", "--input", "none"], args].concat());
-    assert_eq!(job["exit"], 0, "{job}");
-    let said = |rank: &Value| rank["stdout"].as_str().unwrap().to_owned();
-    let ranks = job["ranks"].as_array().unwrap().iter().map(said);
-    (ranks.collect(), job["files"]["chunks"].as_u64().unwrap_or(0))
-}
-
 /// The bytes that the manager has sent over connections.
 fn bytes_sent(cluster: &Cluster) -> u64 {
     let told = cluster.muster(&["cat", "fabric"]).run().ok().out;
@@ -119,29 +100,29 @@ fn every_node_takes_the_program_for_its_processor_and_no_chunk_of_another() {
     let data = cluster.file("data", 0o644, vec![b'd'; CHUNK]);
     let expected = ["x86_64\n", "x86_64\n", "aarch64\n", "aarch64\n"];
     let before = bytes_sent(&cluster);
-    let (said, sent) = ran(&cluster, &["-w", "n[0,2]", "--bcast", "data", "./heat"]);
+    let (said, sent) = cluster.ran(&["-w", "n[0,2]", "--bcast", "data", "./heat"]);
     assert_eq!((said.join(""), sent), ("x86_64\naarch64\n".to_owned(), 3 + 5 + 1));
     // To n0 three chunks and the data, to n2 five and the data; all to both would be 18.
     let bytes = bytes_sent(&cluster) - before;
     assert!(bytes < 12 * CHUNK as u64, "{bytes} bytes");
     let args = ["-N", "4", "--bcast", data.to_str().unwrap(), "./heat"];
-    let (said, sent) = ran(&cluster, &args);
+    let (said, sent) = cluster.ran(&args);
     assert_eq!((said, sent), (expected.map(str::to_owned).to_vec(), 3 + 5 + 1));
     // Each node has its own program and the data, and nothing else.
     for (node, chunks) in [("n0", 4), ("n1", 4), ("n2", 6), ("n3", 6)] {
         assert_eq!(kept(&cluster, node), chunks * CHUNK as u64, "{node}");
     }
-    assert_eq!(ran(&cluster, &args).1, 0, "all have all that they take");
+    assert_eq!(cluster.ran(&args).1, 0, "all have all that they take");
     // A manager that knows nothing sends to each what it takes.
     cluster.kill("manager");
     cluster.await_nodes(4);
-    let (said, sent) = ran(&cluster, &args);
+    let (said, sent) = cluster.ran(&args);
     assert_eq!((&*said[3], sent), ("aarch64\n", 9));
     // One that was started again is of the same kind.
     cluster.kill("n3");
     until("it was seen", || cluster.json(&["cat", "status"])["nodes"][3]["losses"] == 1);
     cluster.await_nodes(4);
-    assert_eq!(ran(&cluster, &args).0[3], "aarch64\n");
+    assert_eq!(cluster.ran(&args).0[3], "aarch64\n");
     cluster.down();
 }
 
@@ -150,7 +131,7 @@ fn a_job_that_waits_or_begins_again_has_its_programs_kept() {
     let cluster = mixed("t0194kept");
     cluster.file("heat.x86_64", 0o755, x86_64("x86_64\n", 2));
     cluster.file("heat.aarch64", 0o755, aarch64("aarch64\n", 2));
-    let (said, _) = ran(&cluster, &["-N", "4", "--requeue", "./heat"]);
+    let (said, _) = cluster.ran(&["-N", "4", "--requeue", "./heat"]);
     assert_eq!(said, ["x86_64\n", "x86_64\n", "aarch64\n", "aarch64\n"]);
     cluster.down();
 }
@@ -165,14 +146,14 @@ fn a_program_for_another_processor_is_refused_with_the_nodes_that_it_is_not_for(
         said.err.contains("./heat is x86_64, n[2-3] are aarch64. Choose: -w n[0-1]"),
         "{said:?}"
     );
-    sentence(&said, "E102");
+    said.sentence("E102");
     assert_eq!(run(&["-w", "n[0-1]", "./heat"]).ok().out, "x86_64\n".repeat(2));
     // Nodes that the job cannot get are no reason, and those of its partition are one.
     for (name, nodes) in [("here", "n[0-1]"), ("there", "n[2-3]")] {
         cluster.muster(&["partition", "create", name, "--nodes", nodes]).run().ok();
     }
     assert_eq!(run(&["-p", "here", "-N", "2", "./heat"]).ok().out, "x86_64\n".repeat(2));
-    sentence(&run(&["-p", "there", "./heat"]).code(126), "E102");
+    run(&["-p", "there", "./heat"]).code(126).sentence("E102");
     let work = cluster.work();
     let step = format!("exec {MUSTER} run {}/heat", work.display());
     cluster.muster(&["scheduler", "fcfs"]).run().ok();
@@ -188,7 +169,7 @@ fn a_program_for_another_processor_is_refused_with_the_nodes_that_it_is_not_for(
     // Its name has to be true.
     cluster.file("heat.arm", 0o755, aarch64("", 0));
     let said = run(&["-N", "4", "./heat"]).code(126).says("./heat.arm is aarch64");
-    sentence(&said, "E102");
+    said.sentence("E102");
     // What is no program is something else that has such a name.
     cluster.file("heat.arm", 0o644, "how to hold it\n");
     assert_eq!(run(&["-w", "n0", "./heat"]).ok().out, "x86_64\n");
@@ -198,7 +179,7 @@ fn a_program_for_another_processor_is_refused_with_the_nodes_that_it_is_not_for(
     let rule = std::fs::read_to_string("/proc/sys/fs/binfmt_misc/qemu-aarch64");
     if !rule.is_ok_and(|rule| rule.starts_with("enabled")) {
         let said = run(&["-w", "n1", "--no-send", path]).code(126);
-        sentence(&said, "E102");
+        said.sentence("E102");
         assert!(said.err.contains("is for aarch64, and n1 is x86_64"), "{said:?}");
     }
     assert_eq!(run(&["-w", "n3", "--no-send", path]).ok().out, "aarch64\n");

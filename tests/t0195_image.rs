@@ -2,18 +2,21 @@
 //! has no room costs nobody else anything.
 
 mod cluster;
+#[path = "cluster/random.rs"]
+mod random;
 
 use cluster::{Cluster, Running, signal, stop, until};
+use muster_base::limits::CHUNK;
 use muster_fabric::shell::multicast::{SECRET, Secret, Voice};
 use muster_fabric::transport::socket::Identity;
 use muster_machine::line::{Circle, Door, read_address};
-use muster_ninep::address::Address;
 use muster_ninep::call::{Answer, Data, Ticket};
-use muster_ninep::client::{Client, Fid, Options};
+use muster_ninep::client::{Fid, Options};
 use muster_ninep::error::Result;
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
 use muster_ninep::tree::OpenFlags;
+use random::Random;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -25,19 +28,9 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Bytes of a chunk.
-const CHUNK: usize = 512 * 1024;
-
 /// So many chunks and a bit, no two of them alike; `seed` makes others.
 fn image(chunks: usize, seed: u64) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let words = (0..chunks * CHUNK / 8 + 5).flat_map(|_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state.to_le_bytes()
-    });
-    words.collect()
+    Random::new(seed).bytes(chunks * CHUNK + 40)
 }
 
 /// A fetch to a file, with more words.
@@ -557,8 +550,7 @@ impl Fake {
         name: &str,
         give: impl Fn(usize, usize) -> Option<Vec<u8>> + Send + Sync + 'static,
     ) -> Fake {
-        let manager = Address::unix(cluster.directory().join("manager.sock")).unwrap();
-        let manager = Client::connect(&manager, Options::default()).unwrap();
+        let manager = cluster.client("manager");
         let at = format!("images/boot/{}", std::env::consts::ARCH);
         let digest = manager.read_to_string(&format!("{at}/digest")).unwrap();
         let (digest, size) = digest.trim_end().split_once(' ').unwrap();

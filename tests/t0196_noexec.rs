@@ -4,7 +4,7 @@
 mod cluster;
 mod hosts;
 
-use cluster::{Call, MUSTER, Output, call};
+use cluster::{Call, MUSTER, call};
 use hosts::Hosts;
 use std::collections::BTreeSet;
 use std::ops::Deref;
@@ -86,13 +86,6 @@ fn which(program: &str) -> String {
     String::from_utf8(found.expect("a shell").stdout).unwrap().trim().to_owned()
 }
 
-/// One sentence with an id, nothing else.
-#[track_caller]
-fn sentence(out: &Output, id: &str) {
-    let lines: Vec<&str> = out.err.lines().collect();
-    assert!(lines.len() == 1 && lines[0].contains(&format!("  [{id}")), "{id}: {out:?}");
-}
-
 #[test]
 fn programs_run_from_memory_that_a_nodes_ranks_have_in_common_and_lie_where_people_look() {
     let machine = Machine::up("noexec");
@@ -131,19 +124,19 @@ fn what_is_no_program_is_told_as_everywhere() {
     let machine = Machine::up("noexecnone");
     machine.file("data", 0o644, "data\n");
     let said = machine.run(&["--bcast", "data", "data"]).run().code(126);
-    sentence(&said.says("Permission denied"), "E103");
+    said.says("Permission denied").sentence("E103");
     machine.file("bare", 0o755, "echo\n");
-    sentence(&machine.run(&["./bare"]).run().code(126).says("must name its interpreter"), "E102");
+    machine.run(&["./bare"]).run().code(126).says("must name its interpreter").sentence("E102");
     machine.file("lost", 0o755, "#!/no/such\n");
     let said = machine.run(&["./lost"]).run().code(127);
-    sentence(&said.says("its interpreter /no/such is not on n"), "E103");
+    said.says("its interpreter /no/such is not on n").sentence("E103");
     // What is the node's own is as its administrator wants it.
     let there = machine.runtime().join("there");
     let there = there.to_str().unwrap();
     let said = machine.run(&["--no-send", there]).run().code(126);
     let runtime = machine.runtime();
     let why = format!("{} is mounted noexec there. Send it along", runtime.display());
-    sentence(&said.says(&why), "E109");
+    said.says(&why).sentence("E109");
     // A file of the user's that is in such a place travels as any other.
     machine.run(&[there]).run().ok();
     machine.down();
@@ -188,7 +181,7 @@ fn where_the_kernel_runs_nothing_from_memory_one_sentence_says_what_to_set() {
          clusters elsewhere: export MUSTER_RUNTIME=",
         machine.runtime().display()
     );
-    sentence(&said.says("./prog: cannot be run on n").says(&why), "E109");
+    said.says("./prog: cannot be run on n").says(&why).sentence("E109");
     // A script is its interpreter's.
     machine.file("script", 0o755, "#!/bin/sh\necho ran\n");
     assert_eq!(machine.run(&["./script"]).run().ok().out, "ran\nran\n");

@@ -9,13 +9,13 @@ mod random;
 
 use cluster::{Running, call, until};
 use hosts::Hosts;
+use muster_base::limits::CHUNK;
 use random::Random;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::sync::{PoisonError, RwLock};
 
-/// Bytes of a chunk, and of the image.
-const CHUNK: usize = 512 * 1024;
+/// Bytes of the image.
 const SIZE: usize = 39 * CHUNK + 40;
 
 /// Chunks of it.

@@ -3,20 +3,13 @@
 mod cluster;
 
 use cluster::{Cluster, until};
-use muster_ninep::address::Address;
-use muster_ninep::client::{Client, File, Options};
+use muster_ninep::client::{Client, File};
 use muster_ninep::error::{Errno, Error};
 use muster_ninep::tree::OpenFlags;
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, test_kill_process};
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
-
-/// A connection to a node's own socket.
-fn node(cluster: &Cluster, name: &str) -> Client {
-    let address = Address::Unix(cluster.directory().join(format!("{name}.sock")));
-    Client::connect(&address, Options::default()).expect("the node is up")
-}
 
 fn address(cluster: &Cluster, name: &str) -> String {
     format!("unix!{}", cluster.directory().join(format!("{name}.sock")).display())
@@ -88,7 +81,7 @@ impl Session {
 #[test]
 fn a_program_is_found_by_path_by_name_and_where_it_was_uploaded() {
     let cluster = Cluster::up("x-exec", 1);
-    let n0 = node(&cluster, "n0");
+    let n0 = cluster.client("n0");
     let said = |text: &str| (text.to_owned(), "0".to_owned());
     assert_eq!(Session::of(&n0, "sh -c 'echo $0 $1' a b").outcome("exec /bin/sh"), said("a b\n"));
     assert_eq!(Session::of(&n0, "echo by name").outcome("exec"), said("by name\n"));
@@ -140,7 +133,7 @@ kill -\"$2\" $$
 #[test]
 fn a_program_does_the_same_by_the_files_of_a_session_and_by_muster_run() {
     let cluster = Cluster::up("x-same", 1);
-    let n0 = node(&cluster, "n0");
+    let n0 = cluster.client("n0");
     cluster.file("prog", 0o755, SEEN);
     cluster.file("data", 0o644, "some data\n");
     let input = "line\n".repeat(30_000);
@@ -159,8 +152,7 @@ fn a_program_does_the_same_by_the_files_of_a_session_and_by_muster_run() {
         let flags = ["--bcast", "data", "--env", "PATH=/usr/bin:/bin", "--env"];
         let flags = [&["run", "--json"], &flags[..], &["GREETING=well met", "./prog"]].concat();
         let run = cluster.muster(&[&flags[..], &["two words", last]].concat());
-        let said = run.after("umask 022").input(input.clone()).run();
-        let told: serde_json::Value = serde_json::from_str(&said.out).unwrap();
+        let told = run.after("umask 022").input(input.clone()).run().json();
         let rank = &told["ranks"][0];
         let text = |what: &str| rank[what].as_str().unwrap().to_owned();
         assert!(own.0.contains("2 of prog: two words|") && own.0.contains("150000\n"), "{own:?}");
@@ -173,7 +165,7 @@ fn a_program_does_the_same_by_the_files_of_a_session_and_by_muster_run() {
 #[test]
 fn an_environment_is_quoted_and_xcpu_adds_to_it() {
     let cluster = Cluster::up("x-env", 2);
-    let (n0, n1) = (node(&cluster, "n0"), node(&cluster, "n1"));
+    let (n0, n1) = (cluster.client("n0"), cluster.client("n1"));
     let before = n0.read_to_string("env").expect("read");
     n0.write("env", format!("{before}\"OF_THE_NODE=it's here\"\n")).expect("written");
     let print = "sh -c 'echo \"$OF_THE_NODE|$XCPUSID|$XCPUID|$XCPU_PARENT|$XCPUPATH\"; pwd -P'";
@@ -206,7 +198,7 @@ fn an_environment_is_quoted_and_xcpu_adds_to_it() {
 #[test]
 fn a_namespace_script_mounts_binds_and_goes_elsewhere() {
     let cluster = Cluster::up("x-ns", 1);
-    let n0 = node(&cluster, "n0");
+    let n0 = cluster.client("n0");
     let session = Session::of(&n0, "sh -c 'pwd -P; ls; stat -f -c %T mounted; ls /proc/mounts'");
     n0.mkdir(&session.at("fs/here"), 0o755).unwrap();
     n0.mkdir(&session.at("fs/here/mounted"), 0o755).unwrap();
@@ -245,7 +237,7 @@ fn a_namespace_script_mounts_binds_and_goes_elsewhere() {
 #[test]
 fn a_session_is_cloned_to_others_and_a_dead_one_is_named() {
     let cluster = Cluster::up("x-clone", 4);
-    let nodes: Vec<Client> = (0..4).map(|k| node(&cluster, &format!("n{k}"))).collect();
+    let nodes: Vec<Client> = (0..4).map(|k| cluster.client(&format!("n{k}"))).collect();
     for most in ["2", "1", "0", "-1"] {
         let first = Session::of(&nodes[0], "sh -c 'cat data; echo $X'");
         let mut file = nodes[0].create(&first.at("fs/data"), 0o644).unwrap();
@@ -280,7 +272,7 @@ fn a_session_is_cloned_to_others_and_a_dead_one_is_named() {
 #[test]
 fn signals_go_by_name_and_number_and_only_to_sessions() {
     let cluster = Cluster::up("x-signal", 1);
-    let n0 = node(&cluster, "n0");
+    let n0 = cluster.client("n0");
     for (name, number) in [("TERM", "15"), ("SIGKILL", "9"), ("usr1", "10"), ("1", "1")] {
         let session = Session::of(&n0, "sleep 100");
         assert!(session.refused("signal TERM").contains("no program runs"));
@@ -316,7 +308,7 @@ fn signals_go_by_name_and_number_and_only_to_sessions() {
 #[test]
 fn streams_are_fed_read_closed_and_redirected() {
     let cluster = Cluster::up("x-streams", 1);
-    let n0 = node(&cluster, "n0");
+    let n0 = cluster.client("n0");
     let session = Session::of(&n0, "sh -c 'cat; echo err >&2; exit 3'");
     session.tell("exec sh");
     session.put("stdin", "in ");
@@ -364,7 +356,7 @@ fn streams_are_fed_read_closed_and_redirected() {
 fn who_writes_line_after_line_is_read_in_few_pieces_and_whole() {
     const LINES: usize = 300;
     let cluster = Cluster::up("x-pieces", 1);
-    let n0 = node(&cluster, "n0");
+    let n0 = cluster.client("n0");
     let line = format!("i=0; while [ $i -lt {LINES} ]; do echo $i; i=$((i+1)); sleep 0.001; done");
     let session = Session::of(&n0, &format!("sh -c '{line}'"));
     let begun = Instant::now();
@@ -390,7 +382,7 @@ fn who_writes_line_after_line_is_read_in_few_pieces_and_whole() {
 #[test]
 fn a_session_lives_as_long_as_somebody_needs_it() {
     let cluster = Cluster::up("x-life", 1);
-    let n0 = node(&cluster, "n0");
+    let n0 = cluster.client("n0");
     // With its last fid, once somebody was in it.
     let mut idle = Session::of(&n0, "true");
     idle.clone = None;
@@ -437,7 +429,7 @@ fn a_session_lives_as_long_as_somebody_needs_it() {
 #[test]
 fn a_session_that_is_wiped_while_its_program_is_being_started_leaves_nothing() {
     let cluster = Cluster::up("x-wiped", 1);
-    let n0 = node(&cluster, "n0");
+    let n0 = cluster.client("n0");
     for round in 0..100 {
         let session = Session::of(&n0, "sleep 1000");
         let open = || n0.open(&session.at("ctl"), OpenFlags(OpenFlags::WRONLY)).unwrap();
@@ -477,7 +469,7 @@ fn descriptors(pid: i32) -> (u64, Rlimit) {
 #[test]
 fn a_session_that_cannot_be_made_leaves_nothing() {
     let cluster = Cluster::up("x-short", 1);
-    let n0 = node(&cluster, "n0");
+    let n0 = cluster.client("n0");
     let pid = cluster.await_pid("n0");
     let (open, usual) = descriptors(pid);
     // The first that are left are for other things.
@@ -502,7 +494,7 @@ fn a_session_that_cannot_be_made_leaves_nothing() {
 #[test]
 fn whoever_waits_can_be_told_not_to() {
     let cluster = Cluster::up("x-flush", 1);
-    let n0 = node(&cluster, "n0");
+    let n0 = cluster.client("n0");
     // It reads nothing until it is told.
     let session =
         Session::of(&n0, "sh -c 'trap \"wc -c; exit\" USR1; while sleep 0.1; do :; done'");

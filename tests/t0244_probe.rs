@@ -22,7 +22,7 @@ fn probe(cluster: &Cluster, args: &[&str]) -> Value {
         }
         let said = said.ok();
         assert_eq!(said.err, "");
-        found = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {}", said.out));
+        found = said.json();
         true
     });
     found

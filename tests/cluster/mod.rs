@@ -4,6 +4,8 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+use muster_ninep::address::Address;
+use muster_ninep::client::{Client, Options};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::fs;
@@ -113,8 +115,22 @@ impl Cluster {
 
     /// JSON that a command prints.
     pub fn json(&self, args: &[&str]) -> serde_json::Value {
-        let said = self.muster(args).run().ok();
-        serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {}", said.out))
+        self.muster(args).run().ok().json()
+    }
+
+    /// What each rank of a job has said, and how many chunks were sent.
+    pub fn ran(&self, args: &[&str]) -> (Vec<String>, u64) {
+        let job = self.json(&[&["run", "--json", "--input", "none"], args].concat());
+        assert_eq!(job["exit"], 0, "{job}");
+        let said = |rank: &serde_json::Value| rank["stdout"].as_str().unwrap().to_owned();
+        let ranks = job["ranks"].as_array().unwrap().iter().map(said);
+        (ranks.collect(), job["files"]["chunks"].as_u64().unwrap_or(0))
+    }
+
+    /// A client of the manager or of a node.
+    pub fn client(&self, daemon: &str) -> Client {
+        let address = Address::Unix(self.directory().join(format!("{daemon}.sock")));
+        Client::connect(&address, Options::default()).expect("the daemon is up")
     }
 
     /// The process of `manager`, `keeper`, `strober` or a node.
@@ -398,7 +414,7 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
 
 /// Any command to be run.
 pub fn call(command: Command) -> Call {
-    Call { command, input: Input::Null, deadline: DEADLINE }
+    Call { command, input: Input::Null }
 }
 
 enum Input {
@@ -411,7 +427,6 @@ enum Input {
 pub struct Call {
     pub command: Command,
     input: Input,
-    deadline: Duration,
 }
 
 impl Call {
@@ -464,7 +479,7 @@ impl Call {
         let out = collect(child.stdout.take().unwrap(), said[0].clone());
         let err = collect(child.stderr.take().unwrap(), said[1].clone());
         let what = format!("{:?}", self.command.get_args().collect::<Vec<_>>());
-        Running { child, stdin, said, readers: vec![out, err], what, deadline: self.deadline }
+        Running { child, stdin, said, readers: vec![out, err], what }
     }
 
     /// Runs it to its end.
@@ -489,7 +504,6 @@ pub struct Running {
     said: [Arc<Mutex<Vec<u8>>>; 2],
     readers: Vec<JoinHandle<()>>,
     what: String,
-    deadline: Duration,
 }
 
 impl Running {
@@ -512,7 +526,7 @@ impl Running {
 
     /// Waits until it has printed something.
     pub fn await_out(&self, text: &str) {
-        let deadline = Instant::now() + self.deadline;
+        let deadline = Instant::now() + DEADLINE;
         while !self.out().contains(text) {
             let (out, err) = (self.out(), self.err());
             let what = &self.what;
@@ -528,7 +542,7 @@ impl Running {
     /// Waits for its end. One that takes too long is killed, and the test fails.
     pub fn wait(mut self) -> Output {
         self.stdin = None;
-        let deadline = Instant::now() + self.deadline;
+        let deadline = Instant::now() + DEADLINE;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("it is our child") {
                 break status;
@@ -536,7 +550,7 @@ impl Running {
             if Instant::now() > deadline {
                 let _ = self.child.kill();
                 let (what, out, err) = (&self.what, self.out(), self.err());
-                panic!("{what} did not end within {:?}: {out:?} {err:?}", self.deadline);
+                panic!("{what} did not end within {DEADLINE:?}: {out:?} {err:?}");
             }
             std::thread::sleep(Duration::from_millis(2));
         };
@@ -593,6 +607,21 @@ impl Output {
     pub fn says(self, text: &str) -> Output {
         assert!(self.err.contains(text), "{}: {:?} has no {text:?}", self.what, self.err);
         self
+    }
+
+    /// It said one sentence with that id, and nothing else.
+    #[track_caller]
+    pub fn sentence(&self, id: &str) {
+        // A loader's own words come before ours, from each rank.
+        let is_ours = |line: &&str| !line.contains("error while load");
+        let lines: Vec<&str> = self.err.lines().filter(is_ours).collect();
+        assert!(lines.len() == 1 && lines[0].contains(&format!("  [{id}")), "{id}: {self:?}");
+    }
+
+    /// The JSON that it printed.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 
     /// Lines of its output, sorted.

@@ -18,8 +18,8 @@ pub struct Session {
 impl Session {
     /// Makes a session at the node of that socket.
     pub fn open(socket: &Path) -> Session {
-        let address: Address = format!("unix!{}", socket.display()).parse().expect("an address");
-        let client = Client::connect(&address, Options::default()).expect("a node");
+        let client =
+            Client::connect(&Address::Unix(socket.to_owned()), Options::default()).expect("a node");
         let clone = client.open("clone", OpenFlags::default()).expect("clone").into_fid();
         let number = String::from_utf8(clone.read_at(0, 32).expect("a number")).expect("digits");
         Session { client, number: number.parse().expect("a number"), clone }

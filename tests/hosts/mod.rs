@@ -130,8 +130,7 @@ impl Hosts {
 
     /// JSON that a command prints.
     pub fn json(&self, args: &[&str]) -> serde_json::Value {
-        let said = self.muster(args).run().ok();
-        serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {}", said.out))
+        self.muster(args).run().ok().json()
     }
 
     /// Waits until so many nodes are up.
