@@ -1,6 +1,7 @@
 //! `cargo xtask miri`: the rings of shared memory, and the rings, boxes and boards of a gateway's
 //! segment, under Miri, which sees undefined behaviour (`transport/shared/tests/ring.rs` and
-//! `gateway/tests/interleavings.rs` of crates/fabric/src). Miri comes with a nightly toolchain only.
+//! `gateway/tests/interleavings.rs` of crates/fabric/src). Miri comes with a nightly toolchain
+//! only.
 
 use std::process::{Command, ExitCode, Stdio};
 

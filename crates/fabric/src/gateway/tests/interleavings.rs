@@ -1,6 +1,6 @@
-//! The rings, boxes and boards of a segment, used by several at a time: in every interleaving within
-//! loom's bounds (`cargo xtask loom`, `interleavings/bounds.rs`), and by threads as they come, also
-//! under Miri (`cargo xtask miri`, `interleavings/threads.rs`).
+//! The rings, boxes and boards of a segment, used by several at a time: in every interleaving
+//! within loom's bounds (`cargo xtask loom`, `interleavings/bounds.rs`), and by threads as they
+//! come, also under Miri (`cargo xtask miri`, `interleavings/threads.rs`).
 
 #[cfg(loom)]
 mod bounds;
