@@ -144,7 +144,7 @@ fn a_program_that_cannot_run_is_told_in_one_sentence() {
         (&["nothing"], 127, "E101", "searched its PATH"),
         (&["./lacks"], 127, "E105", "libq.so.6"),
     ] {
-        let said = run(args).code(code).says(word);
+        let said = run(args).code(code).says(word).without_loaders();
         said.sentence(id);
         assert!(said.out.is_empty(), "{said:?}");
     }

@@ -124,7 +124,9 @@ impl Cluster {
         assert_eq!(job["exit"], 0, "{job}");
         let said = |rank: &serde_json::Value| rank["stdout"].as_str().unwrap().to_owned();
         let ranks = job["ranks"].as_array().unwrap().iter().map(said);
-        (ranks.collect(), job["files"]["chunks"].as_u64().unwrap_or(0))
+        let files = &job["files"];
+        let none = files.is_null().then_some(0);
+        (ranks.collect(), none.or(files["chunks"].as_u64()).expect("a number of chunks"))
     }
 
     /// A client of the manager or of a node.
@@ -609,12 +611,17 @@ impl Output {
         self
     }
 
+    /// Without a loader's own words, which come before ours, from each rank.
+    pub fn without_loaders(mut self) -> Output {
+        let is_ours = |line: &&str| !line.contains("error while load");
+        self.err = self.err.lines().filter(is_ours).map(|line| format!("{line}\n")).collect();
+        self
+    }
+
     /// It said one sentence with that id, and nothing else.
     #[track_caller]
     pub fn sentence(&self, id: &str) {
-        // A loader's own words come before ours, from each rank.
-        let is_ours = |line: &&str| !line.contains("error while load");
-        let lines: Vec<&str> = self.err.lines().filter(is_ours).collect();
+        let lines: Vec<&str> = self.err.lines().collect();
         assert!(lines.len() == 1 && lines[0].contains(&format!("  [{id}")), "{id}: {self:?}");
     }
 

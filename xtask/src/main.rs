@@ -110,7 +110,7 @@ const COMMANDS: [Command; 16] = [
     Command {
         name: "miri",
         arguments: "",
-        about: "run the rings of shared memory under Miri (nightly)",
+        about: "run the rings and a gateway's segment under Miri (nightly)",
         run: miri::run,
     },
     Command {

@@ -471,7 +471,7 @@ pub const NEAR_LONG_PIECE: usize = 16 * 1024;
 /// Chunks that a rank has for the longer pieces of its messages to all others of its node: 2 MiB,
 /// so that none is in a processor's own caches any more when it is written again
 /// (`docs/decisions/near.md`). Loom has so few that they are soon used again.
-pub const NEAR_CHUNKS: usize = if cfg!(loom) { 4 } else { 2048 };
+pub const NEAR_CHUNKS: usize = if cfg!(any(loom, miri)) { 4 } else { 2048 };
 
 /// Bytes of a chunk. A piece takes some in a row.
 pub const NEAR_CHUNK: usize = 1024;

@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 use std::sync::OnceLock;
 
 /// Whether the kernel knows the call: it refuses room for no events then, before it looks at
-/// anything else. Whole milliseconds would not need the call.
+/// anything else.
 fn is_known(list: impl AsFd) -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
     *KNOWN.get_or_init(|| {
@@ -24,13 +24,15 @@ fn is_known(list: impl AsFd) -> bool {
     })
 }
 
-/// Waits until something of the list is ready, at most so long, and tells what.
+/// Waits until something of the list is ready, at most so long, and tells what. Whole milliseconds
+/// need no such call.
 pub(crate) fn wait<B: Buffer<Event>>(
     list: impl AsFd,
     told: B,
     time: Option<&Timespec>,
 ) -> Result<B::Output> {
-    if is_known(&list) {
+    let is_whole = |it: &Timespec| it.tv_nsec % 1_000_000 == 0 && it.tv_sec < 1_000_000;
+    if time.is_none_or(is_whole) || is_known(&list) {
         return rustix::event::epoll::wait(list, told, time);
     }
     wait_by_poll(list, told, time)

@@ -90,6 +90,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             matching: Matching::default(),
             operations: Slab::new(),
             unposted: VecDeque::new(),
+            has_moved: false,
+            broken: None,
             incoming: HashMap::default(),
             claims: Slab::new(),
             errands: Vec::new(),
@@ -381,7 +383,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         Ok(Some(Ticket(number)))
     }
 
-    /// How an operation has ended, if it has. It is forgotten then.
+    /// How an operation has ended, if it has. It is forgotten then. Of a receive that is not posted
+    /// and the first of those, the message is looked for.
     #[inline]
     pub fn poll(&mut self, ticket: Ticket) -> Option<Outcome> {
         if self.state.unposted.front() == Some(&ticket.0)
@@ -404,7 +407,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         }
     }
 
-    /// Whether an operation has ended; it stays to be polled.
+    /// Whether an operation has ended; it stays to be polled. One that is not posted ends by being
+    /// polled, or by progress.
     pub fn has_ended(&self, ticket: Ticket) -> bool {
         matches!(self.state.operations.get(ticket.0), Some(Operation::Ended(..)))
     }
@@ -445,9 +449,13 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     /// That the carrier is broken.
     #[inline]
     pub fn progress(&mut self) -> Result<bool, Failure> {
+        if let Some(failure) = self.state.broken.take() {
+            return Err(failure);
+        }
         self.state.post_all();
         let (state, me) = (&mut self.state, self.me);
-        let mut moved = state.order.is_some() && state.take_held();
+        let mut moved = std::mem::take(&mut state.has_moved);
+        moved |= state.order.is_some() && state.take_held();
         // Not all that may be there: others have to be answered meanwhile.
         for _ in 0..TAKEN {
             let is_taken = self.carrier.take(&mut |arrival| state.take(me, arrival))?;

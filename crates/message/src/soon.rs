@@ -69,7 +69,6 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 return Ok(soon);
             }
         }
-        self.state.activity += 1;
         Ok(Soon::Begun(self.state.note(wanted, from, buffer)))
     }
 
@@ -115,8 +114,13 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             loop {
                 let (mut ended, state, me) = (None, &mut self.state, self.me);
                 let take = &mut |arrival: Arrival<'_>| ended = state.take_first(me, arrival);
-                // Who progresses next hears that the carrier is broken.
-                let has_come = self.carrier.take(take).unwrap_or(true);
+                let has_come = match self.carrier.take(take) {
+                    Ok(has_come) => has_come,
+                    Err(failure) => {
+                        self.state.broken = Some(failure);
+                        true
+                    }
+                };
                 if let Some((envelope, size, room)) = ended {
                     return Some(received(envelope, size, room));
                 }
@@ -126,7 +130,9 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 }
             }
             self.state.is_free();
-            let _ = self.see_to_errands();
+            if let Err(failure) = self.see_to_errands() {
+                self.state.broken = Some(failure);
+            }
         }
         self.state.post_all();
         None
@@ -161,6 +167,7 @@ impl<B: Buffer> State<B> {
     /// Begins a receive without posting it.
     #[inline(always)]
     fn note(&mut self, wanted: Wanted, from: Option<u32>, buffer: &mut B) -> Ticket {
+        self.activity += 1;
         let buffer = buffer.keep();
         let receive = Operation::Receive { wanted, from, buffer, taken: None, number: None };
         let number = self.operations.insert(receive);
@@ -202,6 +209,7 @@ impl<B: Buffer> State<B> {
     fn take_otherwise(&mut self, me: u32, arrival: Arrival<'_>) {
         self.post_all();
         self.take(me, arrival);
+        self.has_moved = true;
     }
 
     /// Posts what is not posted; no message that waits is for it.

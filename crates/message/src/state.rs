@@ -85,6 +85,10 @@ pub(crate) struct State<B> {
     pub(crate) operations: Slab<Operation<B>>,
     /// Receives that have begun and are not posted (`soon.rs`), the first first.
     pub(crate) unposted: VecDeque<u32>,
+    /// What else was taken while the first of those was asked for, and why no more could be: the
+    /// next progress tells.
+    pub(crate) has_moved: bool,
+    pub(crate) broken: Option<Failure>,
     pub(crate) incoming: HashMap<u32, Incoming, Mixed>,
     pub(crate) claims: Slab<(Envelope, Unexpected)>,
     pub(crate) errands: Vec<Errand>,

@@ -21,6 +21,8 @@ struct Network {
     rows: Vec<Vec<VecDeque<Flight>>>,
     dice: u64,
     gone: Option<u32>,
+    /// Whether the next one who takes something hears that all is broken: it is told once.
+    breaks: bool,
 }
 
 impl Network {
@@ -62,6 +64,9 @@ impl Carrier for Queue {
 
     fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
         let network = &mut *self.network.borrow_mut();
+        if std::mem::take(&mut network.breaks) {
+            return Err(Failure::Broken("it was broken".to_owned()));
+        }
         let ranks = network.rows.len();
         let first = network.roll(ranks);
         for from in (0..ranks).map(|rank| (first + rank) % ranks) {
@@ -169,7 +174,8 @@ struct Job {
 impl Job {
     fn new(ranks: u32, dice: u64) -> Job {
         let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
-        let network = Network { rows: (0..ranks).map(|_| rows()).collect(), dice, gone: None };
+        let network =
+            Network { rows: (0..ranks).map(|_| rows()).collect(), dice, gone: None, breaks: false };
         let network = Rc::new(RefCell::new(network));
         let end = |me| {
             let leaving = vec![Vec::new(); ranks as usize];
@@ -420,16 +426,38 @@ fn a_claimed_message_is_taken_by_nobody_else_though_its_rest_comes_later() {
 fn a_receive_can_be_withdrawn_until_it_has_taken_a_message() {
     let mut job = Job::new(2, 3);
     let wanted = Wanted { context: 0, source: Some(0), tag: Some(1) };
-    let mut into = Bytes::new(vec![0; 4], false);
-    let first = job.ranks[1].receive_later(wanted, Some(0), &mut into).unwrap();
-    let Soon::Begun(first) = first else { panic!("nothing was sent") };
-    let second = job.receive(1, Some(0), Some(1), Bytes::new(vec![0; 4], false));
+    // Neither is posted.
+    let [first, second] = [(), ()].map(|()| {
+        let mut into = Bytes::new(vec![0; 4], false);
+        match job.ranks[1].receive_later(wanted, Some(0), &mut into).unwrap() {
+            Soon::Begun(ticket) => ticket,
+            Soon::Ended(..) => panic!("nothing was sent"),
+        }
+    });
     job.ranks[1].cancel(first);
     assert!(job.ranks[1].poll(first).unwrap().cancelled);
     job.send(0, 1, 1, Mode::Standard, Bytes::new(message(4, 0), false));
     (0..100).for_each(|_| job.progress());
     job.ranks[1].cancel(second);
     assert!(!job.ranks[1].poll(second).unwrap().cancelled);
+}
+
+#[test]
+fn who_looks_for_a_receive_that_is_not_posted_loses_no_error_of_the_carrier() {
+    let mut job = Job::new(2, 3);
+    let wanted = Wanted { context: 0, source: Some(0), tag: Some(1) };
+    let mut into = Bytes::new(vec![0; 4], false);
+    let soon = job.ranks[1].receive_later(wanted, Some(0), &mut into).unwrap();
+    job.network.borrow_mut().breaks = true;
+    let mut outcome = None;
+    job.ask(1, soon, &mut outcome);
+    assert_eq!(outcome, None);
+    assert_eq!(job.ranks[1].progress(), Err(Failure::Broken("it was broken".to_owned())));
+    // It was a passing one here, and nothing else is lost either.
+    job.send(0, 1, 1, Mode::Standard, Bytes::new(message(4, 0), false));
+    (0..100).for_each(|_| job.progress());
+    job.ask(1, soon, &mut outcome);
+    assert_eq!(outcome.map(|outcome| outcome.size), Some(4));
 }
 
 /// Neither what is sent nor the place for it may be there any more.

@@ -119,15 +119,15 @@ const FETCHED: usize = 16;
 const AHEAD: usize = 1;
 
 /// How many entries ahead of the one that it writes a sender has a line fetched that sends several
-/// in a row: its receiver does not look at that one yet (docs/decisions/near.md).
+/// in a row, where that one is free: its receiver does not look at it yet (docs/decisions/near.md).
 const CLAIMED: usize = 4;
 
 /// So many rings are looked at for 10 ns: they are never left. Loom has one only, and sees it left.
-const FEW: u32 = if cfg!(loom) { 0 } else { 6 };
+const FEW: u32 = if cfg!(any(loom, miri)) { 0 } else { 6 };
 
 /// Looks that find nothing after which rings are left, 10 us at least: longer than the pauses of
 /// those that talk to each other all the time, and a call costs 100 ns.
-const IN_VAIN: u32 = if cfg!(loom) { 2 } else { 1024 };
+const IN_VAIN: u32 = if cfg!(any(loom, miri)) { 2 } else { 1024 };
 
 /// What one side counts: entries, and lines. Those that are left out are counted as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -461,11 +461,11 @@ impl Near {
         if !self.fits(core, to, 0) {
             return None;
         }
-        let Out { ring, sent, is_asked, .. } = self.to[to];
+        let Out { ring, sent, freed, is_asked, .. } = self.to[to];
         let entry = ring.entry(sent.entry());
         message.write(&core.memory, entry + 1);
         core.memory.publish(entry, sent.tag() << 32 | (total as u64) << INSIDE);
-        if !is_asked {
+        if !is_asked && sent.beyond(freed).0 + CLAIMED < NEAR_ENTRIES {
             core.memory.claim(ring.entry((sent.entry() + CLAIMED) % NEAR_ENTRIES));
         }
         core.call_unwatched(to);

@@ -1,12 +1,13 @@
 //! Jobs that may wait, run one after another on a thread that is there only while there are any.
 
 use muster_ninep::call::{Answer, Outcome};
-use muster_ninep::error::Result;
+use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::synthetic::{Fid, SynCall};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-type Job = Box<dyn FnOnce() + Send>;
+/// It is told whether there is a thread to run it.
+type Job = Box<dyn FnOnce(bool) + Send>;
 
 #[derive(Default)]
 struct Queue {
@@ -29,19 +30,29 @@ impl Lane {
     /// Runs `job` after those already queued. It never waits itself. Where no thread is to be had
     /// it returns false, and the job is dropped.
     pub fn run(&self, job: impl FnOnce() + Send + 'static) -> bool {
+        self.queue_up(Box::new(|has_thread| {
+            if has_thread {
+                job();
+            }
+        }))
+    }
+
+    fn queue_up(&self, job: Job) -> bool {
         let mut queue = locked(&self.queue);
-        queue.jobs.push_back(Box::new(job));
+        queue.jobs.push_back(job);
         if queue.runs {
             return true;
         }
         let of_thread = self.queue.clone();
         let thread = std::thread::Builder::new().name("lane".into());
         queue.runs = thread.spawn(move || Lane::drain(&of_thread)).is_ok();
-        if !queue.runs {
-            // No thread is to be had: the jobs' tickets refuse their requests when dropped.
-            queue.jobs.clear();
+        if queue.runs {
+            return true;
         }
-        queue.runs
+        let jobs = std::mem::take(&mut queue.jobs);
+        drop(queue);
+        jobs.into_iter().for_each(|job| job(false));
+        false
     }
 
     /// Answers a request with what `deed` returns, after the jobs already queued. For a request
@@ -59,11 +70,11 @@ impl Lane {
         R: 'static,
     {
         call.park(|ticket| {
-            self.run(move || {
+            self.queue_up(Box::new(move |has_thread| {
                 if ticket.claim() {
-                    ticket.answer(deed());
+                    ticket.answer(if has_thread { deed() } else { no_thread() });
                 }
-            });
+            }));
         })
     }
 
@@ -75,7 +86,12 @@ impl Lane {
                 return;
             };
             drop(now);
-            job();
+            job(true);
         }
     }
+}
+
+fn no_thread<T>() -> Result<T> {
+    let what = "no thread is to be had; look at ulimit -u, and at pids.max of the control group";
+    fail(Errno::AGAIN, what)
 }

@@ -23,7 +23,7 @@ impl Told {
     /// in pieces of several texts nobody could tell where one ends.
     ///
     /// # Errors
-    /// Only that it is parked.
+    /// Only that it is parked, or is to come later.
     pub fn read(
         &self,
         call: &mut SynCall<'_>,
@@ -31,28 +31,17 @@ impl Told {
         count: usize,
         make: impl FnOnce() -> Result<String> + Send + 'static,
     ) -> Answer<Data> {
-        if let Some(part) = part(&self.text, offset, count) {
-            return Ok(part);
-        }
+        call.brings(count)?;
         let kept = self.text.clone();
         self.lane.answer(call, move || {
-            // The one before may have made it.
-            if let Some(part) = part(&kept, offset, count) {
-                return Ok(part);
-            }
-            let text = make()?;
+            // The one before may have made it. Where it cannot be made anew, nothing goes on.
+            let old = kept.lock().expect("no holder panics").take().filter(|_| offset > 0);
+            let text = old.map_or_else(make, Ok)?;
             let part = slice(text.as_bytes(), offset, count).to_vec().into();
             *kept.lock().expect("no holder panics") = Some(text);
             Ok(part)
         })
     }
-}
-
-/// What a read that goes on gets, if it does go on.
-fn part(kept: &Mutex<Option<String>>, offset: u64, count: usize) -> Option<Data> {
-    let kept = kept.lock().expect("no holder panics");
-    let text = kept.as_ref().filter(|_| offset > 0)?;
-    Some(slice(text.as_bytes(), offset, count).to_vec().into())
 }
 
 /// A file of a text that `make` makes.

@@ -7,9 +7,10 @@
 //! kernel decides what is allowed, exactly as for the user's own processes.
 //!
 //! A thread changes identity lazily and keeps it after the request: the same user's next request
-//! costs nothing. Hence a thread that has served a [`super::HostTree`] must not start processes
-//! or use root's rights any more; those that serve do nothing else. A new thread inherits its
-//! parent's identity, so a thread that has never switched does not assume to know who it is.
+//! costs nothing. Hence a thread that has served other users than the server's own must not start
+//! processes or use root's rights any more; those that serve them do nothing else, and a node's
+//! serve only the user that the node runs as. A new thread inherits its parent's identity, so a
+//! thread that has never switched does not assume to know who it is.
 //!
 //! Where the server is not root, it acts as itself, and hands what it makes to the group that was
 //! asked for if it is one of its own ([`group_to_give`]).

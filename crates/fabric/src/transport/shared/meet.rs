@@ -40,7 +40,8 @@ pub(crate) fn open() -> Result<OwnedFd> {
 /// Listens at a path.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where somebody else does, and what the system says.
+/// [`Error::Unsupported`] where somebody else does, [`Error::Deadline`] where others are about to
+/// for too long, and what the system says.
 pub(crate) fn listen(path: &Path) -> Result<(OwnedFd, SocketName)> {
     let socket = open()?;
     let address = Address::Shared(path.to_owned());

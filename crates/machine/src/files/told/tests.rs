@@ -65,33 +65,35 @@ fn a_text_that_grows_while_it_is_read_in_pieces_is_one_text() {
     assert_eq!(client.read("file"), Ok(b"99\n".to_vec()));
 }
 
-/// Tells nothing until it may, and then the how manieth text it is.
-struct Slow(Arc<Mutex<(Receiver<()>, u32)>>);
+/// Says that it was asked, tells nothing until it may, and then the how manieth text it is.
+struct Slow(Arc<Mutex<(Sender<()>, Receiver<()>, u32)>>);
 
 impl Commands for Slow {
     fn obey(&self, _: &str) -> Result<()> {
         Ok(())
     }
     fn status(&self) -> String {
-        let (heard, told) = &mut *self.0.lock().expect("no holder panics");
+        let (asked, heard, told) = &mut *self.0.lock().expect("no holder panics");
+        let _ = asked.send(());
         let _ = heard.recv();
         *told += 1;
         told.to_string()
     }
 }
 
-/// A file of it, and what lets it tell.
-fn slow() -> (Entry, Sender<()>) {
-    let (say, heard) = channel();
-    let heard = Arc::new(Mutex::new((heard, 0)));
-    (control::file(0o660, move || Slow(heard.clone())).entry(), say)
+/// A file of it, what says that it was asked, and what lets it tell.
+fn slow() -> (Entry, Receiver<()>, Sender<()>) {
+    let ((say, heard), (asked, was_asked)) = (channel(), channel());
+    let state = Arc::new(Mutex::new((asked, heard, 0)));
+    (control::file(0o660, move || Slow(state.clone())).entry(), was_asked, say)
 }
 
 #[test]
 fn a_text_that_takes_long_to_make_keeps_no_other_client_waiting() {
-    let (file, say) = slow();
+    let (file, was_asked, say) = slow();
     let (server, client) = serve(file);
     let reads = std::thread::spawn(move || client.read("file"));
+    was_asked.recv().expect("it is");
     // Served by the same thread: it would wait for the text, and the text for it.
     let other = Client::over(server.connect().expect("a pair"), &Options::default());
     let other = open(&other.expect("attached"));
@@ -102,7 +104,7 @@ fn a_text_that_takes_long_to_make_keeps_no_other_client_waiting() {
 
 #[test]
 fn a_read_that_is_taken_back_before_its_turn_has_nothing_made() {
-    let (file, say) = slow();
+    let (file, _asked, say) = slow();
     let (_server, client) = serve(file);
     let fid = open(&client);
     let (came, come) = channel();
