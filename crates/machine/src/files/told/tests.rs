@@ -66,26 +66,32 @@ fn a_text_that_grows_while_it_is_read_in_pieces_is_one_text() {
 }
 
 /// Says that it was asked, tells nothing until it may, and then the how manieth text it is.
-struct Slow(Arc<Mutex<(Sender<()>, Receiver<()>, u32)>>);
+struct Slow(Arc<Mutex<Teller>>);
+
+struct Teller {
+    asked: Sender<()>,
+    may: Receiver<()>,
+    told: u32,
+}
 
 impl Commands for Slow {
     fn obey(&self, _: &str) -> Result<()> {
         Ok(())
     }
     fn status(&self) -> String {
-        let (asked, heard, told) = &mut *self.0.lock().expect("no holder panics");
-        let _ = asked.send(());
-        let _ = heard.recv();
-        *told += 1;
-        told.to_string()
+        let mut teller = self.0.lock().expect("no holder panics");
+        let _ = teller.asked.send(());
+        let _ = teller.may.recv();
+        teller.told += 1;
+        teller.told.to_string()
     }
 }
 
 /// A file of it, what says that it was asked, and what lets it tell.
 fn slow() -> (Entry, Receiver<()>, Sender<()>) {
-    let ((say, heard), (asked, was_asked)) = (channel(), channel());
-    let state = Arc::new(Mutex::new((asked, heard, 0)));
-    (control::file(0o660, move || Slow(state.clone())).entry(), was_asked, say)
+    let ((say, may), (asked, was_asked)) = (channel(), channel());
+    let teller = Arc::new(Mutex::new(Teller { asked, may, told: 0 }));
+    (control::file(0o660, move || Slow(teller.clone())).entry(), was_asked, say)
 }
 
 #[test]
