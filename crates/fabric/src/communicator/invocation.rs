@@ -1,6 +1,5 @@
 //! Invocation: methods of objects at the other end (EPOS, section 2.1, over the active message
-//! strategy; its handle and stub are [`Invocation::handle`] and
-//! [`Remote`](crate::adapter::Remote)).
+//! strategy; its handle with its stub is [`Remote`](crate::adapter::Remote)).
 //!
 //! Both ends may call and be called. A call is one active message ([`CALL`]) with a number, its
 //! answer another one ([`ANSWER`]) with the same number, so any number of calls up to
