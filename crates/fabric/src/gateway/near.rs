@@ -522,10 +522,21 @@ impl Near {
         let sizes = (inside as u64) << INSIDE | bytes as u64;
         core.memory.publish(entry, sent.tag() << 32 | PIECE | sizes);
         core.call_unwatched(to);
+        if self.to[to].is_asked && total <= PAGE + HEAD && chunk.is_some() {
+            self.claim_chunks(core, total);
+        }
         let to = &mut self.to[to];
         to.sent = next;
         to.is_asked &= end < total;
         Some(end - offset)
+    }
+
+    /// Fetches the lines to which a message as long as this one goes: who has answered waits now.
+    fn claim_chunks<M: Memory>(&self, core: &Core<M>, bytes: usize) {
+        let next = self.chunks.next;
+        let first = if next + chunks(bytes) > NEAR_CHUNKS { 0 } else { next };
+        let at = core.layout.chunk(core.me, first);
+        (0..bytes.div_ceil(64)).for_each(|line| core.memory.claim(at + line * 8));
     }
 
     /// The rank of which there is a piece, after the one of which the last one was, and its flag.
