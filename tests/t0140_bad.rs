@@ -4,7 +4,7 @@ mod cluster;
 #[path = "cluster/spawn.rs"]
 mod spawn;
 
-use cluster::{Cluster, signal, stop, until};
+use cluster::{Cluster, processes_of, signal, stop, until};
 use muster_base::limits::CHUNK;
 use muster_machine::chunk::Hash;
 use muster_ninep::client::{Client, Fid};
@@ -14,7 +14,7 @@ use spawn::Session;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -457,9 +457,7 @@ fn a_full_disk_costs_the_job_and_nothing_else() {
     // Nor does that keep the next manager from starting, though this one has died over a record.
     let journal = fs::File::options().append(true).open(runtime.join("default/journal"));
     let _ = journal.unwrap().write_all(b"{");
-    // To the last page.
-    let mut more = fs::File::options().append(true).open(&filler).unwrap();
-    while more.write_all(&[0; 4096]).is_ok() {}
+    fill_to_the_last_page(&filler);
     let pids = fs::read_to_string(runtime.join("default/pids")).unwrap();
     let manager = pids.lines().find_map(|line| line.strip_prefix("manager ")).unwrap();
     signal(manager.split(' ').next().unwrap().parse().unwrap(), Signal::KILL);
@@ -470,8 +468,10 @@ fn a_full_disk_costs_the_job_and_nothing_else() {
     let _ = fs::write(&filler, vec![0; 8 << 20]);
     call(&["down"]).run().ok();
     assert!(!runtime.exists());
-    // That there is no room is said, too, where nothing can be started.
-    let _ = fs::write(&filler, vec![0; 8 << 20]);
+    // That there is no room is said, too, where nothing can be started: what the keeper has open
+    // to its end is room.
+    until("the keeper has ended", || processes_of(&runtime).is_empty());
+    fill_to_the_last_page(&filler);
     for args in [&["up"][..], &["run", "true"]] {
         let said = call(args).run();
         assert!(said.code != 0 && said.err.contains("No space left on device"), "{said:?}");
@@ -589,6 +589,11 @@ fn files_of_a_job_that_may_begin_again_have_the_room_of_outputs_of_jobs_that_hav
     assert_eq!(call(&args).run().ok().out, "800\n");
     call(&["logs", "2"]).run().code(1).sentence("E164");
     call(&["down"]).run().ok();
+}
+
+fn fill_to_the_last_page(filler: &Path) {
+    let mut more = fs::File::options().append(true).open(filler).unwrap();
+    while more.write_all(&[0; 4096]).is_ok() {}
 }
 
 /// A small disk that goes with the test; only root can mount one.

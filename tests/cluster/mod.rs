@@ -188,16 +188,7 @@ impl Cluster {
 
     /// All processes that name the runtime directory, with their command lines.
     pub fn processes(&self) -> BTreeMap<i32, String> {
-        let runtime = self.runtime();
-        let mark = runtime.to_str().unwrap();
-        let mut found = BTreeMap::new();
-        for pid in all_pids() {
-            let line = read_text(&format!("/proc/{pid}/cmdline"));
-            if line.contains(mark) || read_text(&format!("/proc/{pid}/environ")).contains(mark) {
-                found.insert(pid, line);
-            }
-        }
-        found
+        processes_of(&self.runtime())
     }
 
     /// What of this runtime directory is left, in words.
@@ -321,6 +312,19 @@ fn heir() {
         // Its input ends when this process does.
         std::mem::forget(shell.spawn().expect("a shell").stdin);
     });
+}
+
+/// All processes that name a runtime directory, with their command lines.
+pub fn processes_of(runtime: &Path) -> BTreeMap<i32, String> {
+    let mark = runtime.to_str().unwrap();
+    let mut found = BTreeMap::new();
+    for pid in all_pids() {
+        let line = read_text(&format!("/proc/{pid}/cmdline"));
+        if line.contains(mark) || read_text(&format!("/proc/{pid}/environ")).contains(mark) {
+            found.insert(pid, line);
+        }
+    }
+    found
 }
 
 fn all_pids() -> Vec<i32> {

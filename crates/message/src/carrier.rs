@@ -69,6 +69,20 @@ impl<'a> Arrival<'a> {
     }
 }
 
+/// Takes a part of a message from where the carrier has it. A closure does; what is to be compiled
+/// into the caller for certain is a type of its own, for nothing can be said of a closure's body.
+pub trait Take {
+    /// Takes it.
+    fn take(&mut self, arrival: Arrival<'_>);
+}
+
+impl<F: FnMut(Arrival<'_>)> Take for F {
+    #[inline]
+    fn take(&mut self, arrival: Arrival<'_>) {
+        self(arrival);
+    }
+}
+
 /// Ends a wait of a carrier, from another thread: the one that goes on, or else the next.
 pub type Alarm = Box<dyn Fn() + Send + Sync>;
 
@@ -87,7 +101,7 @@ pub trait Carrier {
     ///
     /// # Errors
     /// That the carrier is broken.
-    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure>;
+    fn take(&mut self, take: &mut impl Take) -> Result<bool, Failure>;
 
     /// How many times it is worth to look for a message that is waited for before anything else is
     /// done: some, where it may come in less than a microsecond.

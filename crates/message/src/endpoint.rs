@@ -12,7 +12,7 @@
 //! receives that only it could have ended fail ([`Endpoint::give_up`]).
 
 use crate::buffer::Buffer;
-use crate::carrier::{Carrier, Failure};
+use crate::carrier::{Arrival, Carrier, Failure};
 use crate::descriptor::{Encoded, Envelope, Head};
 use crate::incoming::What;
 use crate::log::{Digest, Followed, Log};
@@ -458,7 +458,8 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         moved |= state.order.is_some() && state.take_held();
         // Not all that may be there: others have to be answered meanwhile.
         for _ in 0..TAKEN {
-            let is_taken = self.carrier.take(&mut |arrival| state.take(me, arrival))?;
+            let is_taken =
+                self.carrier.take(&mut |arrival: Arrival<'_>| state.take(me, arrival))?;
             state.is_free();
             if !is_taken {
                 break;

@@ -36,7 +36,7 @@ mod waits;
 
 pub use board::{Boards, Spot};
 pub use buffer::Buffer;
-pub use carrier::{Alarm, Arrival, Bytes, Carrier, Failure};
+pub use carrier::{Alarm, Arrival, Bytes, Carrier, Failure, Take};
 pub use deadlock::{Besides, Detector, Note, Told, Wait};
 pub use descriptor::Envelope;
 pub use endpoint::{Claim, Endpoint, Mode, Outcome, Ticket};

@@ -10,7 +10,7 @@
 //! which nothing waited before.
 
 use crate::buffer::Buffer;
-use crate::carrier::{Arrival, Carrier, Failure};
+use crate::carrier::{Arrival, Carrier, Failure, Take};
 use crate::descriptor::{Envelope, HEAD, Head};
 use crate::endpoint::{Endpoint, Outcome, Ticket};
 use crate::matching::Wanted;
@@ -81,14 +81,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         from: Option<u32>,
         buffer: &mut B,
     ) -> Result<Option<Soon>, Failure> {
-        let (state, me) = (&mut self.state, self.me);
         for _ in 0..looks {
-            let mut soon = None;
-            let take = &mut |arrival: Arrival<'_>| {
-                soon = Some(state.take_soon(me, arrival, wanted, from, buffer));
-            };
-            if self.carrier.take(take)? {
-                state.is_free();
+            let (state, me) = (&mut self.state, self.me);
+            let mut take = TakeSoon { state, me, wanted, from, buffer, soon: None };
+            if self.carrier.take(&mut take)? {
+                let soon = take.soon;
+                self.state.is_free();
                 self.see_to_errands()?;
                 return Ok(soon);
             }
@@ -112,18 +110,16 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         if self.outgoing.waiting().is_empty() {
             let mut looks = 0;
             loop {
-                let (mut ended, state, me) = (None, &mut self.state, self.me);
-                let take = &mut |arrival: Arrival<'_>| ended = state.take_first(me, arrival);
-                let has_come = match self.carrier.take(take) {
-                    Ok(has_come) => has_come,
-                    Err(failure) => {
-                        self.state.broken = Some(failure);
-                        true
-                    }
-                };
-                if let Some((envelope, size, room)) = ended {
+                let (state, me) = (&mut self.state, self.me);
+                let mut take = TakeFirst { state, me, ended: None };
+                let taken = self.carrier.take(&mut take);
+                if let Some((envelope, size, room)) = take.ended {
                     return Some(received(envelope, size, room));
                 }
+                let has_come = taken.unwrap_or_else(|failure| {
+                    self.state.broken = Some(failure);
+                    true
+                });
                 looks += 1;
                 if has_come || looks >= self.carrier.looks() {
                     break;
@@ -139,9 +135,41 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     }
 }
 
+/// Takes what comes for a receive that is not posted, or as if that were the last one posted.
+struct TakeSoon<'a, B> {
+    state: &'a mut State<B>,
+    me: u32,
+    wanted: Wanted,
+    from: Option<u32>,
+    buffer: &'a mut B,
+    soon: Option<Soon>,
+}
+
+impl<B: Buffer> Take for TakeSoon<'_, B> {
+    #[inline(always)]
+    fn take(&mut self, arrival: Arrival<'_>) {
+        let TakeSoon { wanted, from, .. } = *self;
+        self.soon = Some(self.state.take_soon(self.me, arrival, wanted, from, self.buffer));
+    }
+}
+
+/// Takes what comes for the first receive that is only noted; what has ended, if that has.
+struct TakeFirst<'a, B> {
+    state: &'a mut State<B>,
+    me: u32,
+    ended: Option<(Envelope, usize, usize)>,
+}
+
+impl<B: Buffer> Take for TakeFirst<'_, B> {
+    #[inline(always)]
+    fn take(&mut self, arrival: Arrival<'_>) {
+        self.ended = self.state.take_first(self.me, arrival);
+    }
+}
+
 impl<B: Buffer> State<B> {
     /// Something has come, and there is one receive that is not posted; what becomes of that.
-    #[inline]
+    #[inline(always)]
     fn take_soon(
         &mut self,
         me: u32,
@@ -185,7 +213,7 @@ impl<B: Buffer> State<B> {
 
     /// Something has come. If it ends the first receive that is not posted, its size, and what that
     /// has room for; else all are posted, and it is taken.
-    #[inline]
+    #[inline(always)]
     fn take_first(&mut self, me: u32, arrival: Arrival<'_>) -> Option<(Envelope, usize, usize)> {
         if let Some((envelope, size)) = whole(&arrival)
             && let Some(number) = self.unposted.front()
@@ -225,7 +253,7 @@ impl<B: Buffer> State<B> {
 
 /// The envelope and the size of a message that has come whole and of which there is nothing more to
 /// know.
-#[inline]
+#[inline(always)]
 fn whole(arrival: &Arrival<'_>) -> Option<(Envelope, usize)> {
     let size = arrival.bytes.left();
     let is_whole = arrival.offset == 0 && HEAD + size == arrival.total;

@@ -5,7 +5,8 @@ mod logical;
 
 use crate::state::Operation;
 use crate::{
-    Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Outcome, Soon, Ticket, Wanted,
+    Arrival, Buffer, Carrier, Endpoint, Envelope, Failure, Mode, Outcome, Soon, Take, Ticket,
+    Wanted,
 };
 use proptest::prelude::*;
 use std::cell::RefCell;
@@ -62,7 +63,7 @@ impl Carrier for Queue {
         Ok(sent)
     }
 
-    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl Take) -> Result<bool, Failure> {
         let network = &mut *self.network.borrow_mut();
         if std::mem::take(&mut network.breaks) {
             return Err(Failure::Broken("it was broken".to_owned()));
@@ -75,7 +76,7 @@ impl Carrier for Queue {
             let Some((bytes, offset)) = row.front_mut() else { continue };
             let end = bytes.len().min(*offset + cut);
             let (total, from) = (bytes.len(), from as u32);
-            take(Arrival::new(from, total, *offset, &mut &bytes[*offset..end]));
+            take.take(Arrival::new(from, total, *offset, &mut &bytes[*offset..end]));
             *offset = end;
             if end == total {
                 row.pop_front();
@@ -236,7 +237,7 @@ impl Endpoint<Queue, Bytes> {
     /// Takes one part of a message, if there is one.
     fn take_one(&mut self) {
         let (state, me) = (&mut self.state, self.me);
-        self.carrier.take(&mut |arrival| state.take(me, arrival)).unwrap();
+        self.carrier.take(&mut |arrival: Arrival<'_>| state.take(me, arrival)).unwrap();
         state.is_free();
     }
 }

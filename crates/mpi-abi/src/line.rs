@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use muster_message::{Alarm, Arrival, Boards, Carrier, Failure};
+use muster_message::{Alarm, Boards, Carrier, Failure, Take};
 use muster_mpi::gateway::{self, Gateway};
 use muster_mpi::simulated::Simulated;
 use muster_mpi::strobe::Strobed;
@@ -58,7 +58,7 @@ impl Carrier for Line {
     }
 
     #[inline]
-    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl Take) -> Result<bool, Failure> {
         match self {
             Line::Gateway(gateway) => gateway.take(take),
             Line::Strobed(strobed) => strobed.take(take),

@@ -5,8 +5,8 @@ use crate::courtesy::{self, Courtesy, NAP};
 use crate::strobe::Node;
 use muster_fabric::Error;
 use muster_fabric::deadline::Deadline;
-use muster_fabric::gateway::{self, Bytes, Place, Rank};
-use muster_message::{Alarm, Arrival, Boards, Carrier, Failure, Spot};
+use muster_fabric::gateway::{self, Bytes, Piece, Place, Rank};
+use muster_message::{Alarm, Arrival, Boards, Carrier, Failure, Spot, Take};
 use rustix::time::ClockId;
 use std::time::Duration;
 
@@ -46,6 +46,23 @@ impl muster_message::Bytes for Lying<'_, '_> {
     #[inline(always)]
     fn read(&mut self, into: &mut [u8]) {
         self.0.read(into);
+    }
+}
+
+/// Takes pieces as parts of messages from ranks by their numbers in the job.
+struct Numbered<'a, T> {
+    firsts: &'a [u32],
+    take: &'a mut T,
+}
+
+impl<T: Take> gateway::Take for Numbered<'_, T> {
+    #[inline(always)]
+    fn take(&mut self, mut piece: Piece<'_>) {
+        let (from, total) = (number(self.firsts, piece.from), piece.total as usize);
+        let offset = piece.offset as usize;
+        let first = if offset == 0 { piece.bytes.words() } else { None };
+        let (first, bytes) = (first.unwrap_or_default(), &mut Lying(&mut piece.bytes));
+        self.take.take(Arrival { from, total, offset, first, bytes });
     }
 }
 
@@ -185,16 +202,8 @@ impl Carrier for Gateway {
     }
 
     #[inline]
-    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
-        let firsts = &self.firsts;
-        let taken = self.rank.try_take(&mut |mut piece| {
-            let (from, total) = (number(firsts, piece.from), piece.total as usize);
-            let offset = piece.offset as usize;
-            let first = if offset == 0 { piece.bytes.words() } else { None };
-            let (first, bytes) = (first.unwrap_or_default(), &mut Lying(&mut piece.bytes));
-            take(Arrival { from, total, offset, first, bytes });
-        });
-        match taken {
+    fn take(&mut self, take: &mut impl Take) -> Result<bool, Failure> {
+        match self.rank.try_take(&mut Numbered { firsts: &self.firsts, take }) {
             Ok(()) => {
                 self.courtesy.served();
                 Ok(true)

@@ -14,7 +14,7 @@
 //! In which order messages are taken strobes do not change: that is the coscheduled mode's own
 //! (`docs/decisions/coscheduled.md`).
 
-use muster_message::{Alarm, Arrival, Carrier, Failure};
+use muster_message::{Alarm, Carrier, Failure, Take};
 use std::time::Duration;
 
 /// What a rank can send in a microsecond: what a core copies.
@@ -110,7 +110,7 @@ impl<C: Carrier + Node> Carrier for Strobed<C> {
         Ok(sent)
     }
 
-    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl Take) -> Result<bool, Failure> {
         if !self.is_open {
             let slice = self.slice();
             if slice == self.exchanged {
@@ -166,6 +166,7 @@ impl<C: Carrier + Node> Carrier for Strobed<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use muster_message::Arrival;
     use std::cell::{Cell, RefCell};
     use std::collections::VecDeque;
     use std::rc::Rc;
@@ -205,9 +206,9 @@ mod tests {
             Ok((body.len() - at).min(64 << 10))
         }
 
-        fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+        fn take(&mut self, take: &mut impl Take) -> Result<bool, Failure> {
             let Some(byte) = self.0.borrow_mut().messages.pop_front() else { return Ok(false) };
-            take(Arrival::new(0, 1, 0, &mut &[byte][..]));
+            take.take(Arrival::new(0, 1, 0, &mut &[byte][..]));
             Ok(true)
         }
 
@@ -242,7 +243,7 @@ mod tests {
 
     fn taken(carrier: &mut Strobed<Row>) -> usize {
         let mut count = 0;
-        while carrier.take(&mut |_| count += 1).unwrap() {}
+        while carrier.take(&mut |_: Arrival<'_>| count += 1).unwrap() {}
         count
     }
 

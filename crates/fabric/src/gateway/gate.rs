@@ -271,7 +271,7 @@ impl Gate {
     ///
     /// # Errors
     /// [`Error::Io`] where the kernel does not give what has arrived, or has no place for it.
-    pub(super) fn land(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<Option<u32>> {
+    pub(super) fn land(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<Option<u32>> {
         let Some(node) = self.landing.pop_front().filter(|node| self.is_up(*node)) else {
             return Ok(None);
         };

@@ -143,6 +143,7 @@ impl Memory for Arc<Mapped> {
         copy_out(&self.words()[at..], bytes);
     }
 
+    #[inline]
     fn write(&self, at: usize, bytes: &[u8]) {
         copy_in(&self.words()[at..], bytes);
     }

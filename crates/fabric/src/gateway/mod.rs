@@ -118,3 +118,17 @@ pub struct Piece<'a> {
     /// The bytes.
     pub bytes: Bytes<'a>,
 }
+
+/// Takes a piece from where it lies. A closure does; what is to be compiled into the caller for
+/// certain is a type of its own, for nothing can be said of a closure's body.
+pub trait Take {
+    /// Takes it.
+    fn take(&mut self, piece: Piece<'_>);
+}
+
+impl<F: FnMut(Piece<'_>)> Take for F {
+    #[inline]
+    fn take(&mut self, piece: Piece<'_>) {
+        self(piece);
+    }
+}

@@ -51,7 +51,7 @@ use super::bytes::{Bytes, Parts};
 use super::endpoint::Core;
 use super::garbage::Garbage;
 use super::layout::{About, CALLS, Memory, Process, Ring, Sleep};
-use super::{Piece, Place, barrier};
+use super::{Piece, Place, Take, barrier};
 use muster_base::limits::{
     NEAR_CHUNK, NEAR_CHUNKS, NEAR_ENTRIES, NEAR_LINES, NEAR_LONG_PIECE, NEAR_PIECE,
 };
@@ -630,7 +630,7 @@ impl Near {
     pub(super) fn take<M: Memory>(
         &mut self,
         core: &Core<M>,
-        take: &mut impl FnMut(Piece<'_>),
+        take: &mut impl Take,
     ) -> Option<Option<usize>> {
         let (from, flag) = self.find(core)?;
         self.last = from;
@@ -647,7 +647,7 @@ impl Near {
             return self.close(core, from, "an entry with more than an entry holds");
         }
         let bytes = Bytes::new(&core.memory, [(entry + 1, inside), (entry, 0)]);
-        take(Piece { from: place(core, from), total: inside as u64, offset: 0, bytes });
+        take.take(Piece { from: place(core, from), total: inside as u64, offset: 0, bytes });
         Some(self.go_on(core, from, (taken.next(0).1, 0)))
     }
 
@@ -655,7 +655,7 @@ impl Near {
         &mut self,
         core: &Core<M>,
         (from, flag): (usize, u64),
-        take: &mut impl FnMut(Piece<'_>),
+        take: &mut impl Take,
     ) -> Option<Option<usize>> {
         let found = match self.look_at(core, from, flag) {
             Ok(found) => found,
@@ -665,7 +665,7 @@ impl Near {
         let behind = spans[1].1;
         let begun = if is_timed { self.from[from].pace.begin(behind) } else { None };
         let bytes = Bytes::new(&core.memory, spans);
-        take(Piece { from: place(core, from), total, offset, bytes });
+        take.take(Piece { from: place(core, from), total, offset, bytes });
         let pace = &mut self.from[from].pace;
         if pace.end(begun, behind) {
             let slow = core.layout.about(from, core.me, About::Slow);

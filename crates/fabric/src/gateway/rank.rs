@@ -12,7 +12,7 @@ use super::gate::{self, Gate, OTHER};
 use super::layout::{Layout, Memory, Process, Sleep};
 use super::meeting::{self, DAEMON};
 use super::near::Near;
-use super::{Piece, Place, barrier};
+use super::{Piece, Place, Take, barrier};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::transport::shared::segment::{self, Unfit};
@@ -341,7 +341,7 @@ impl Rank {
     /// [`Error::WouldBlock`]; [`Error::Dead`] when the node's daemon is gone; [`Error::Malformed`]
     /// when a rank has written what is no piece: of that one nothing more comes, others go on.
     #[inline]
-    pub fn try_take(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<()> {
+    pub fn try_take(&mut self, take: &mut impl Take) -> Result<()> {
         // Who is asked first takes turns.
         let taken = match self.was_near && self.has_peers() {
             true => self.take_far(take)? || self.take_near(take),
@@ -387,7 +387,7 @@ impl Rank {
     }
 
     #[inline]
-    fn take_near(&mut self, take: &mut impl FnMut(Piece<'_>)) -> bool {
+    fn take_near(&mut self, take: &mut impl Take) -> bool {
         let taken = self.near.take(&self.gate.core, take);
         if let Some(Some(sender)) = taken {
             self.gate.wake(sender);
@@ -396,10 +396,11 @@ impl Rank {
         taken.is_some()
     }
 
-    fn take_far(&mut self, take: &mut impl FnMut(Piece<'_>)) -> Result<bool> {
+    fn take_far(&mut self, take: &mut impl Take) -> Result<bool> {
         if !self.has_peers() {
             return Ok(false);
         }
+        let take = &mut |piece: Piece<'_>| take.take(piece);
         let taken = match self.inbox.take(&self.gate.core, take)? {
             Some(_) => Some(1),
             None => self.gate.land(take)?,

@@ -298,7 +298,7 @@ impl<M: Memory> Core<M> {
         &mut self,
         node: usize,
         wire: &impl Wire<M>,
-        take: &mut impl FnMut(Piece<'_>),
+        take: &mut dyn FnMut(Piece<'_>),
     ) -> Result<Landed, Broken> {
         let Some(held) = self.claim(node, Endpoint::Receiving, wire.epoch()) else {
             return Ok(Landed::Not);
@@ -318,7 +318,7 @@ impl<M: Memory> Core<M> {
         node: usize,
         wire: &impl Wire<M>,
         buffer: &mut [u8],
-        take: &mut impl FnMut(Piece<'_>),
+        take: &mut dyn FnMut(Piece<'_>),
     ) -> Result<Landed, Broken> {
         self.clear(node, wire, buffer)?;
         let size = wire.peek(&mut buffer[..HEAD])?;

@@ -8,7 +8,7 @@
 
 pub mod wire;
 
-use muster_message::{Alarm, Arrival, Carrier, Failure};
+use muster_message::{Alarm, Arrival, Carrier, Failure, Take};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{self, BufReader};
 use std::ops::Range;
@@ -193,7 +193,7 @@ impl Carrier for Simulated {
         Ok(length)
     }
 
-    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl Take) -> Result<bool, Failure> {
         if self.came.is_empty() {
             self.in_vain = self.in_vain.saturating_add(1);
             if self.in_vain > LOOKS {
@@ -204,7 +204,7 @@ impl Carrier for Simulated {
         let Some(part) = self.came.pop_front() else { return Ok(false) };
         self.in_vain = 0;
         let (total, offset) = (part.total as usize, part.offset as usize);
-        take(Arrival::new(part.other, total, offset, &mut &part.bytes[..]));
+        take.take(Arrival::new(part.other, total, offset, &mut &part.bytes[..]));
         Ok(true)
     }
 

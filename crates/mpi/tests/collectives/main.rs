@@ -5,7 +5,7 @@ mod partitioned;
 mod sys;
 mod windows;
 
-use muster_message::{Arrival, Carrier, Endpoint, Failure};
+use muster_message::{Arrival, Carrier, Endpoint, Failure, Take};
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::collective::{Combination, Plan, Shape, Side};
 use muster_mpi::datatype::{Datatype, Predefined};
@@ -62,7 +62,7 @@ impl Carrier for Queue {
         Ok(head.len() + body.len())
     }
 
-    fn take(&mut self, take: &mut impl FnMut(Arrival<'_>)) -> Result<bool, Failure> {
+    fn take(&mut self, take: &mut impl Take) -> Result<bool, Failure> {
         let network = &mut *self.network.borrow_mut();
         let ranks = network.rows.len();
         let first = network.roll(ranks);
@@ -72,7 +72,7 @@ impl Carrier for Queue {
             let Some((bytes, offset)) = row.front_mut() else { continue };
             let end = bytes.len().min(*offset + cut);
             let (total, mut part) = (bytes.len(), &bytes[*offset..end]);
-            take(Arrival::new(from as u32, total, *offset, &mut part));
+            take.take(Arrival::new(from as u32, total, *offset, &mut part));
             *offset = end;
             if end == total {
                 row.pop_front();

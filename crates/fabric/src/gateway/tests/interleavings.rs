@@ -106,7 +106,7 @@ impl End {
     /// Takes one; its number, and who is to be woken because there is room again.
     fn take(&mut self) -> Option<(u8, Option<usize>)> {
         let mut number = None;
-        let woken = self.near.take(&self.core, &mut |mut piece| {
+        let woken = self.near.take(&self.core, &mut |mut piece: Piece<'_>| {
             let bytes = piece.bytes.to_vec();
             assert_eq!((piece.offset, piece.total), (0, bytes.len() as u64));
             assert_eq!(bytes, content(bytes[0], bytes.len()));

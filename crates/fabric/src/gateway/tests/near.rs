@@ -80,7 +80,7 @@ impl End {
         liar: Option<usize>,
     ) -> Result<bool, Garbage> {
         let (me, coming) = (self.core.me, &mut self.coming);
-        let taken = self.near.take(&self.core, &mut |mut piece| {
+        let taken = self.near.take(&self.core, &mut |mut piece: Piece<'_>| {
             let from = piece.from.rank as usize;
             if Some(from) == liar {
                 let size = piece.bytes.to_vec().len();

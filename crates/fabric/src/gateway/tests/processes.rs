@@ -181,7 +181,7 @@ fn rank() {
     let mut has_others = false;
     loop {
         let mut is_moved = push(&mut rank, me, &mut going);
-        while rank.try_take(&mut |piece| check(me, &mut got, piece)).is_ok() {
+        while rank.try_take(&mut |piece: Piece<'_>| check(me, &mut got, piece)).is_ok() {
             is_moved = true;
         }
         let has = |from: &Place| got[from].0 == MESSAGES || rank.is_gone(*from);
