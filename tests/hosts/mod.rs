@@ -229,8 +229,10 @@ impl Hosts {
                     let found = self.inside(host, files);
                     let found = found.lines().filter(|path| !self.home.starts_with(path));
                     left.extend(found.map(str::to_owned));
+                    // A program, and the library that is carried with it.
                     let cached = self.inside(host, "find /root/.cache -type f 2>/dev/null || :");
-                    left.extend(cached.lines().skip(1).map(str::to_owned));
+                    let programs = cached.lines().filter(|path| !path.ends_with(".libmpi_abi.so"));
+                    left.extend(programs.skip(1).map(str::to_owned));
                 } else if self.runtime().exists() {
                     left.push(self.runtime().display().to_string());
                 }

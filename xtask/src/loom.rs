@@ -1,6 +1,7 @@
-//! `cargo xtask loom`: every interleaving of the rings of shared memory, and of the rings, boxes
-//! and boards of a gateway's segment, within loom's bounds
-//! (`crates/fabric/src/transport/shared/tests/ring.rs`, `.../gateway/tests/interleavings.rs`).
+//! `cargo xtask loom`: every interleaving, within loom's bounds, of the rings of shared memory, of
+//! the rings, boxes and boards of a gateway's segment, and of who waits for global memory
+//! (`crates/fabric/src/transport/shared/tests/ring.rs`, `.../gateway/tests/interleavings.rs`,
+//! `.../global/tests/interleavings.rs`).
 
 use std::path::Path;
 use std::process::ExitCode;

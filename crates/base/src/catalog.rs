@@ -215,10 +215,10 @@ catalog! {
     E134 "The heartbeat cannot beat so."
         "Its period is a time from 300us to 1m."
         "For example: echo 10ms | muster write heartbeat"
-    E140 "An output file of the job could not be created or written."
+    E140 "Output could not be written: a file of the job's, or what a command prints."
         "It is a directory, or its directory does not exist, is not yours to write, or has a full \
          disk."
-        "Make the directory, or name another place: --output FILE"
+        "Make the directory or room, or name another place; for a job: --output FILE"
     E141 "The job's standard input could not be read."
         "The file does not exist, is a directory, you may not read it, or its disk fails."
         "Look at it with ls -l, or give the input through a pipe."

@@ -1,6 +1,6 @@
 //! The machine: node daemons, each serving the XCPU tree of its node, the manager, which serves
-//! the tree of the whole cluster and runs jobs on the nodes, and the keeper, which keeps both
-//! running on one machine.
+//! the tree of the whole cluster and runs jobs on the nodes, the strober, by which jobs take turns,
+//! and the keeper, which keeps all of them running on one machine; on several, one on each host.
 
 pub mod chunk;
 pub mod config;
@@ -10,6 +10,7 @@ pub mod hosts;
 pub mod image;
 pub mod keeper;
 pub mod launch;
+mod library;
 pub mod line;
 pub mod manager;
 pub mod memory;

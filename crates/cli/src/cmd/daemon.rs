@@ -45,6 +45,8 @@ enum Daemon {
         hash: String,
         /// What build.rs makes of them
         sources: String,
+        /// That of the MPI library beside it, or `none`
+        library: String,
     },
     /// Manage a cluster until standard input ends
     Manager {
@@ -81,8 +83,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             return Ok(keep(context, *nodes, arch, *beyond));
         }
         Daemon::Host => hosts::guest::run()?,
-        Daemon::Verify { hash, sources } => {
-            hosts::carry::verify(hash, sources, SOURCES)?;
+        Daemon::Verify { hash, sources, library } => {
+            hosts::carry::verify(hash, sources, SOURCES, library)?;
             // Said, since a shell takes an empty file for a program that succeeds.
             writeln!(std::io::stdout(), "{hash}")?;
         }

@@ -9,8 +9,12 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::primitive::{Nodes, Refusal};
 use crate::protocol::{NodeId, Time};
+#[cfg(loom)]
+use loom::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
+#[cfg(not(loom))]
+use std::sync::{Condvar, Mutex, MutexGuard};
 
 /// The members of an epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! The primitives and the heartbeat over sockets of this machine.
 
 mod heartbeat;
+#[cfg(loom)]
+mod interleavings;
 mod multicast;
 mod processes;
 

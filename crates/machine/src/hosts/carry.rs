@@ -1,22 +1,26 @@
 //! The program carries itself: a host that lacks this build gets it through its session. A host of
-//! another processor gets the one for that, which lies beside this one: `muster.aarch64`.
+//! another processor gets the one for that, which lies beside this one: `muster.aarch64`. The MPI
+//! library goes along where it lies with the program ([`library`]): ranks on hosts need it as well,
+//! and nothing is installed there.
 //!
 //! A build is known by the BLAKE3 hash of its file. On a host it is kept in the user's cache, under
-//! a name with the hash, and asked there whether it is what its name says. It is written beside,
+//! a name with the hash, and asked there whether it is what its name says, and has the library that
+//! was sent with it. It is written beside,
 //! asked, and then gets its name: who looks meanwhile finds all of it or nothing. Where hosts share
 //! the cache several may do that at once, and what is right is never replaced: another host may run
 //! it already, and over NFS a program that has lost its last name is gone for who runs it.
 
 use super::MARK;
+use crate::library::{self, CARRIED};
 use muster_base::elf::{self, HERE, Kind, PROCESSORS};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// A program, as it is sent.
+/// A file, as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Build {
+struct Sent {
     /// Its hash, in hexadecimal.
     hash: String,
     /// Its bytes.
@@ -24,6 +28,16 @@ pub struct Build {
     /// Where it is.
     path: PathBuf,
 }
+
+/// A program, and the MPI library that belongs to it, if there is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Build {
+    program: Sent,
+    library: Option<Sent>,
+}
+
+/// In place of the hash of a library: there is none.
+const NONE: &str = "none";
 
 /// This program, and beside it those for hosts that cannot run it.
 #[derive(Clone, Debug)]
@@ -54,12 +68,13 @@ impl Builds {
     /// # Errors
     /// When it cannot be read.
     pub fn here(sources: &str) -> io::Result<Builds> {
-        let file = std::fs::read_link(PROGRAM)?;
-        Builds::of(Path::new(PROGRAM), file.parent().unwrap_or(Path::new("/")), sources)
+        Builds::of(&std::fs::read_link(PROGRAM)?, sources)
     }
 
-    fn of(own: &Path, folder: &Path, sources: &str) -> io::Result<Builds> {
-        let own = Build::of(own)?;
+    /// As [`Builds::here`], if this process's program had that name.
+    fn of(file: &Path, sources: &str) -> io::Result<Builds> {
+        let own = Build::of(Path::new(PROGRAM), library::of(file))?;
+        let folder = file.parent().unwrap_or(Path::new("/"));
         let of = |arch| {
             let beside = beside(folder, arch);
             match beside {
@@ -80,12 +95,14 @@ impl Builds {
     /// what came of that. No part of it is secret, and nothing of it needs quoting but the whole.
     pub fn command(&self) -> String {
         // What a shell says first may not end its line, behind which no word is seen. To list a
-        // directory has a client of NFS ask whether what it knew of it is still so.
+        // directory has a client of NFS ask whether what it knew of it is still so. Both files are
+        // read as one: what some programs named `head` read they do not write.
         let mut cases = String::new();
         for (arch, build) in &self.all {
-            if let Ok(Build { hash, size, .. }) = build {
+            if let Ok(Build { program: Sent { hash, size, .. }, library }) = build {
                 let machine = pattern(arch);
-                let _ = write!(cases, "\"Linux {machine}) h={hash}; s={size};; ");
+                let (l, k) = library.as_ref().map_or((NONE, 0), |it| (&it.hash, it.size));
+                let _ = write!(cases, "\"Linux {machine}) h={hash}; s={size}; l={l}; k={k};; ");
             }
         }
         let sources = &self.sources;
@@ -93,25 +110,30 @@ impl Builds {
             "echo; umask 077; m=$(uname -sm); case \"$m\" in {cases}\
              *) echo \"{MARK}other $m\"; exit 1;; esac; \
              d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-$h; \
-             v() {{ [ \"$(\"$1\" daemon verify $h {sources})\" = $h ]; }}; \
+             v() {{ [ \"$(\"$1\" daemon verify $h {sources} $l)\" = $h ]; }}; \
+             p() {{ ln \"$t$1\" \"$f$1\" 2>/dev/null || v \"$f\" 2>/dev/null || \
+             mv -f \"$t$1\" \"$f$1\"; }}; \
              ls \"$d\" >/dev/null 2>&1; if v \"$f\" 2>/dev/null; \
              then echo \"{MARK}has $m\"; \
              else echo \"{MARK}lacks $m\"; read -r go || exit 1; t=$f.$(uname -n).$$; \
-             mkdir -p \"$d\" && head -c $s >\"$t\" && chmod 700 \"$t\" && \
-             v \"$t\" && {{ sync \"$t\" 2>/dev/null || :; }} && \
-             {{ ln \"$t\" \"$f\" 2>/dev/null || v \"$f\" 2>/dev/null || mv -f \"$t\" \"$f\"; }} || \
-             {{ rm -f \"$t\"; echo \"{MARK}broken $d\"; exit 1; }}; \
-             rm -f \"$t\"; echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
+             mkdir -p \"$d\" && head -c $((s + k)) >\"$t.both\" && \
+             head -c $s \"$t.both\" >\"$t\" && chmod 700 \"$t\" && \
+             {{ [ $k = 0 ] || tail -c $k \"$t.both\" >\"$t{CARRIED}\"; }} && rm \"$t.both\" && \
+             v \"$t\" && {{ sync \"$t\"* 2>/dev/null || :; }} && \
+             {{ [ $k = 0 ] || p {CARRIED}; }} && p \"\" || \
+             {{ rm -f \"$t\" \"$t\".*; echo \"{MARK}broken $d\"; exit 1; }}; \
+             rm -f \"$t\" \"$t\".*; echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
         )
     }
 
-    /// What is sent to a machine that `uname -sm` names so.
+    /// What is sent to a machine that `uname -sm` names so, one behind the other.
     ///
     /// # Errors
     /// Why nothing is, and what to do.
-    pub fn file(&self, machine: &str) -> io::Result<File> {
+    pub fn files(&self, machine: &str) -> io::Result<Vec<File>> {
         let (_, build) = self.known(machine).ok_or(ErrorKind::NotFound)?;
-        File::open(&build.as_ref().map_err(|_| ErrorKind::NotFound)?.path)
+        let Build { program, library } = build.as_ref().map_err(|_| ErrorKind::NotFound)?;
+        [Some(program), library.as_ref()].iter().flatten().map(|it| File::open(&it.path)).collect()
     }
 
     fn known(&self, machine: &str) -> Option<&(&'static str, Result<Build, Wrong>)> {
@@ -140,9 +162,16 @@ impl Builds {
 }
 
 impl Build {
-    fn of(path: &Path) -> io::Result<Build> {
+    fn of(program: &Path, library: Option<PathBuf>) -> io::Result<Build> {
+        let program = Sent::of(program)?;
+        Ok(Build { program, library: library.map(|path| Sent::of(&path)).transpose()? })
+    }
+}
+
+impl Sent {
+    fn of(path: &Path) -> io::Result<Sent> {
         let (hash, size) = hash(path)?;
-        Ok(Build { hash, size, path: path.to_owned() })
+        Ok(Sent { hash, size, path: path.to_owned() })
     }
 }
 
@@ -157,7 +186,11 @@ fn beside(folder: &Path, arch: &str) -> Result<Build, Wrong> {
     let file = File::open(&path).map_err(unread)?;
     file.take(elf::HEAD as u64).read_to_end(&mut head).map_err(unread)?;
     match Kind::of(&head).map(Kind::processor) {
-        Some(Some(own)) if own == arch => Build::of(&path).map_err(unread),
+        Some(Some(own)) if own == arch => {
+            // What else lies there is for this processor.
+            let library = Some(library::carried(&path)).filter(|path| path.is_file());
+            Build::of(&path, library).map_err(unread)
+        }
         Some(Some(other)) => Err(Wrong::Other(format!("for {other}"))),
         _ => Err(Wrong::Other("no program".to_owned())),
     }
@@ -200,6 +233,9 @@ pub enum Unfit {
     /// It was damaged on its way.
     #[error("it is not what was sent")]
     Damaged,
+    /// So was the library, or it lacks.
+    #[error("the MPI library beside it is not what was sent")]
+    Library,
     /// Its other side may mean other things by what it says.
     #[error("it was built of other sources ({own}) than the program that has sent it ({asked})")]
     Sources {
@@ -213,13 +249,18 @@ pub enum Unfit {
     System(#[from] io::Error),
 }
 
-/// Sees that this process runs the build of that hash, which is of the sources that were asked for.
+/// Sees that this process runs the build of that hash, which is of the sources that were asked for
+/// and has that library, if any.
 ///
 /// # Errors
 /// [`Unfit`].
-pub fn verify(hash: &str, asked: &str, own: &str) -> Result<(), Unfit> {
+pub fn verify(hash: &str, asked: &str, own: &str, library: &str) -> Result<(), Unfit> {
     if self::hash(Path::new(PROGRAM))?.0 != hash {
         return Err(Unfit::Damaged);
+    }
+    let carried = library::carried(&std::fs::read_link(PROGRAM)?);
+    if library != NONE && !self::hash(&carried).is_ok_and(|(own, _)| own == library) {
+        return Err(Unfit::Library);
     }
     match asked == own {
         true => Ok(()),
@@ -237,6 +278,7 @@ fn hash(path: &Path) -> io::Result<(String, u64)> {
 mod tests {
     use super::*;
     use crate::scratch::Scratch;
+    use std::collections::BTreeMap;
     use std::io::Write;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::process::{Command, Stdio};
@@ -260,7 +302,7 @@ mod tests {
     fn a_command_survives_being_quoted_whole() {
         let home = Scratch::new("carry-quoted");
         home.file(&format!("muster.{OTHER}"), &head_for(OTHER));
-        let builds = Builds::of(Path::new(PROGRAM), &home, "abc").expect("we run");
+        let builds = Builds::of(&home.join("muster"), "abc").expect("we run");
         let command = builds.command();
         // In single quotes for any login shell; csh minds newlines and exclamation marks there.
         assert!(!command.contains(['\'', '\n', '!']), "{command}");
@@ -268,10 +310,11 @@ mod tests {
 
     #[test]
     fn who_runs_another_file_or_one_of_other_sources_says_so() {
-        let own = Build::of(Path::new(PROGRAM)).expect("it is read").hash;
-        verify(&own, "abc", "abc").expect("it is this one");
-        assert!(matches!(verify("0", "abc", "abc"), Err(Unfit::Damaged)));
-        let said = verify(&own, "abc", "abd").expect_err("others").to_string();
+        let own = Sent::of(Path::new(PROGRAM)).expect("it is read").hash;
+        verify(&own, "abc", "abc", NONE).expect("it is this one");
+        assert!(matches!(verify("0", "abc", "abc", NONE), Err(Unfit::Damaged)));
+        assert!(matches!(verify(&own, "abc", "abc", "0"), Err(Unfit::Library)));
+        let said = verify(&own, "abc", "abd", NONE).expect_err("others").to_string();
         assert!(said.contains("other sources (abd)") && said.contains("(abc)"), "{said}");
     }
 
@@ -283,17 +326,21 @@ mod tests {
         home.file(&format!("muster.{OTHER}"), &other);
         home.file("muster.riscv64", &head_for(OTHER));
         home.file("muster.s390x", b"#!/bin/sh\n");
-        let builds = Builds::of(Path::new(PROGRAM), &home, "abc").expect("we run");
+        home.file("libmpi_abi.so", b"here");
+        home.file(&format!("muster.{OTHER}{CARRIED}"), b"there");
+        let builds = Builds::of(&home.join("muster"), "abc").expect("we run");
         let sent = |machine: &str| {
-            let mut bytes = Vec::new();
-            let read = builds.file(machine).and_then(|mut file| file.read_to_end(&mut bytes));
-            read.map(|_| bytes).ok()
+            let bytes = |mut file: File| {
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes).map(|_| bytes)
+            };
+            builds.files(machine)?.into_iter().map(bytes).collect::<io::Result<Vec<_>>>()
         };
-        let own = std::fs::read(PROGRAM).ok();
-        assert!(sent(&format!("Linux {HERE}")) == own);
-        assert!(sent(&format!("Linux {OTHER}")) == Some(other));
+        let own = std::fs::read(PROGRAM).expect("it is read");
+        assert!(sent(&format!("Linux {HERE}")).is_ok_and(|all| all == [&own[..], b"here"]));
+        assert!(sent(&format!("Linux {OTHER}")).is_ok_and(|all| all == [&other[..], b"there"]));
         for machine in ["Linux riscv64", "Linux s390x", "Linux ppc64le", "Darwin arm64"] {
-            assert!(sent(machine).is_none(), "{machine}");
+            assert!(sent(machine).is_err(), "{machine}");
         }
         let at = |arch: &str| home.join(format!("muster.{arch}")).display().to_string();
         for (machine, said) in [
@@ -324,19 +371,23 @@ mod tests {
             home.file("uname", uname.as_bytes());
             let mode = std::fs::Permissions::from_mode(0o755);
             std::fs::set_permissions(home.join("uname"), mode).expect("set");
-            let build = |name: &str| {
-                let script = "#!/bin/sh\n[ \"$2\" = verify ] && echo $3 || echo ran ";
-                let path = home.file(name, format!("{script}{name}\n").as_bytes());
-                Build::of(&path).expect("it is read")
+            home.file("right", b"right");
+            let build = |name: &str, library: Option<PathBuf>| {
+                let has = format!("[ $5 = none ] || [ \"$(cat $0{CARRIED})\" = right ]");
+                let script = format!("#!/bin/sh\n[ \"$2\" = verify ] || exec echo ran {name}\n");
+                let path = home.file(name, format!("{script}{{ {has}; }} && echo $3\n").as_bytes());
+                Build::of(&path, library).expect("it is read")
             };
-            let all = vec![("riscv64", Ok(build("wide"))), ("arm", Ok(build("narrow")))];
+            let wide = build("wide", Some(home.join("right")));
+            let all = vec![("riscv64", Ok(wide)), ("arm", Ok(build("narrow", None)))];
             let folder = home.to_path_buf();
             let builds = Builds { sources: "abc".to_owned(), all, folder };
             Shell { home, builds }
         }
 
-        /// What is said by a host of that kind, on which something is done while it gets a file.
-        fn called(&self, machine: &str, name: &str, then: &str) -> String {
+        /// What is said by a host of that kind that is sent these files, on which something is done
+        /// while it gets them.
+        fn called(&self, machine: &str, files: &[&str], then: &str) -> String {
             let home = &self.home;
             let path = format!("{}:/bin:/usr/bin", home.display());
             let mut shell = Command::new("/bin/sh");
@@ -344,17 +395,25 @@ mod tests {
             shell.env("XDG_CACHE_HOME", &**home).env("THEN", then).current_dir(&**home);
             let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("sh");
             let mut to = shell.stdin.take().expect("it is piped");
+            let files =
+                files.iter().map(|name| std::fs::read(home.join(name)).expect("it is read"));
             // It may want none of it.
-            let file = std::fs::read(home.join(name)).expect("it is read");
-            let _ = to.write_all(&[b"go\n", &file[..]].concat());
+            let _ = to.write_all(
+                &[b"go\n".to_vec()].into_iter().chain(files).collect::<Vec<_>>().concat(),
+            );
             drop(to);
             let said = shell.wait_with_output().expect("it ends").stdout;
             let said = String::from_utf8(said).expect("text").replace(MARK, "");
             said.strip_prefix('\n').expect("what a login says has an end").to_owned()
         }
 
-        /// The programs that the host keeps, by name and inode.
-        fn kept(&self) -> Vec<(String, u64)> {
+        /// The name of the program that the host keeps.
+        fn wide(&self) -> String {
+            format!("muster-{}", self.builds.all[0].1.as_ref().expect("it is there").program.hash)
+        }
+
+        /// What the host keeps, by name and inode.
+        fn kept(&self) -> BTreeMap<String, u64> {
             let all = std::fs::read_dir(self.home.join("muster")).expect("it is there").flatten();
             let each = |one: std::fs::DirEntry| {
                 let name = one.file_name().into_string().expect("text");
@@ -367,12 +426,37 @@ mod tests {
     #[test]
     fn a_host_keeps_the_program_for_its_processor_and_runs_it() {
         let host = Shell::new("carry-host");
-        let called = |machine: &str, name: &str| host.called(machine, name, "");
-        assert_eq!(called("riscv64", "wide"), "lacks Linux riscv64\nhas it\nran wide\n");
-        assert_eq!(called("riscv64", "wide"), "has Linux riscv64\nran wide\n");
-        assert_eq!(called("armv7l", "narrow"), "lacks Linux armv7l\nhas it\nran narrow\n");
-        assert_eq!(called("s390x", "wide"), "other Linux s390x\n");
-        assert_eq!(host.kept().len(), 2, "nothing is left beside them");
+        let called = |machine: &str, files: &[&str]| host.called(machine, files, "");
+        let wide = ["wide", "right"];
+        assert_eq!(called("riscv64", &wide), "lacks Linux riscv64\nhas it\nran wide\n");
+        assert_eq!(called("riscv64", &wide), "has Linux riscv64\nran wide\n");
+        assert_eq!(called("armv7l", &["narrow"]), "lacks Linux armv7l\nhas it\nran narrow\n");
+        assert_eq!(called("s390x", &wide), "other Linux s390x\n");
+        assert_eq!(host.kept().len(), 3, "nothing is left beside them and the library");
+    }
+
+    /// As where only the library was built again.
+    #[test]
+    fn a_host_that_has_the_program_and_another_library_gets_that_and_keeps_the_program() {
+        let host = Shell::new("carry-library");
+        let called = |files: &[&str]| host.called("riscv64", files, "");
+        host.home.file("wrong", b"wrong");
+        let (program, library) = (host.wide(), format!("{}{CARRIED}", host.wide()));
+        let said = called(&["wide", "wrong"]);
+        assert!(said.starts_with("lacks Linux riscv64\nbroken "), "{said}");
+        assert_eq!(host.kept(), BTreeMap::new());
+        called(&["wide", "right"]);
+        let before = host.kept();
+        let place = host.home.join("muster").join(&library);
+        for spoiled in [None, Some("")] {
+            std::fs::remove_file(&place).expect("it is there");
+            spoiled.iter().for_each(|text| std::fs::write(&place, text).expect("written"));
+            let said = called(&["wide", "right"]);
+            assert_eq!(said, "lacks Linux riscv64\nhas it\nran wide\n");
+            assert_eq!(std::fs::read(&place).expect("it is there"), b"right");
+        }
+        let after = host.kept();
+        assert_eq!((after.len(), after[&program]), (2, before[&program]));
     }
 
     /// Over NFS its daemons there lost the file that they were running.
@@ -380,21 +464,24 @@ mod tests {
     fn a_program_that_another_host_has_put_into_a_shared_cache_meanwhile_stays_what_is_damaged_not()
     {
         let host = Shell::new("carry-shared");
-        let name = format!("muster-{}", host.builds.all[0].1.as_ref().expect("it is there").hash);
+        let name = host.wide();
         let put = |from: &str| {
-            format!("cp {from} muster/{name}; chmod 700 muster/{name}; ln muster/{name} put")
+            format!(
+                "cp right muster/{name}{CARRIED}; cp {from} muster/{name}; \
+                 chmod 700 muster/{name}; ln muster/{name} put"
+            )
         };
         std::fs::create_dir(host.home.join("muster")).expect("made");
-        let said = host.called("riscv64", "wide", &put("wide"));
+        let said = host.called("riscv64", &["wide", "right"], &put("wide"));
         assert_eq!(said, "lacks Linux riscv64\nhas it\nran wide\n");
         let inode =
             |name: &str| std::fs::metadata(host.home.join(name)).expect("it is there").ino();
-        assert_eq!(host.kept(), [(name.clone(), inode("put"))]);
+        assert_eq!((host.kept().len(), host.kept()[&name]), (2, inode("put")));
         std::fs::remove_file(host.home.join("put")).expect("removed");
         std::fs::remove_file(host.home.join("muster").join(&name)).expect("removed");
         host.home.file("damaged", b"#!/bin/sh\nexit 1\n");
-        let said = host.called("riscv64", "wide", &put("damaged"));
+        let said = host.called("riscv64", &["wide", "right"], &put("damaged"));
         assert_eq!(said, "lacks Linux riscv64\nhas it\nran wide\n");
-        assert_ne!(host.kept(), [(name, inode("put"))]);
+        assert_ne!(host.kept()[&name], inode("put"));
     }
 }

@@ -241,8 +241,7 @@ impl Head<'_> {
             "other" => return Err(self.builds.lack(machine)),
             _ => {}
         }
-        let program = self.builds.file(machine).map_err(|error| error.to_string())?;
-        session.send_file(program);
+        session.send_files(self.builds.files(machine).map_err(|error| error.to_string())?);
         match session.hear("sending it the program", CARRY)?.split_once(' ') {
             Some(("has", _)) => Ok(()),
             Some(("broken", place)) => {

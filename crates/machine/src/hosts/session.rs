@@ -153,10 +153,10 @@ impl Session {
         self.queue(Bytes::These(line));
     }
 
-    /// Sends a line that tells that a file comes, and the file.
-    pub fn send_file(&self, file: File) {
+    /// Sends a line that tells that files come, and the files.
+    pub fn send_files(&self, files: Vec<File>) {
         self.queue(Bytes::These(b"go\n".to_vec()));
-        self.queue(Bytes::Of(file));
+        files.into_iter().for_each(|file| self.queue(Bytes::Of(file)));
     }
 
     fn queue(&self, bytes: Bytes) {

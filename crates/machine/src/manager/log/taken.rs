@@ -2,11 +2,11 @@
 //! the disk; and who takes it more slowly than it is written has the ranks wait, as a full pipe
 //! would.
 //!
-//! Who takes it (`jobs/J/take`) has all before the offset that he asks for; of several the last
-//! counts. All is kept of a job that needs nobody who takes it (`detach`). From time to time it is
-//! noted how far each stream has come ([`Mark`]); once more than [`KEPT`] bytes behind such a mark
-//! are taken, the mark is written beside the log, and what is before it goes: a hole in the file,
-//! whose offsets stay.
+//! Who takes it (`jobs/J/take`) has all before the offset that he asks for; of several the
+//! slowest counts. All is kept of a job that needs nobody who takes it (`detach`). From time to
+//! time it is noted how far each stream has come ([`Mark`]); once more than [`KEPT`] bytes behind
+//! such a mark are taken, the mark is written beside the log, and what is before it goes: a hole in
+//! the file, whose offsets stay.
 
 use rustix::fs::FallocateFlags;
 use serde::{Deserialize, Serialize};
