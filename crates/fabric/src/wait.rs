@@ -412,27 +412,28 @@ mod tests {
         }
     }
 
-    /// Others have the processor at each look; how many there were.
-    struct Interrupted(u32);
+    /// Others have the processor at each look; how many there were, and whether it has slept.
+    struct Interrupted(u32, bool);
 
     impl Sleeper for Interrupted {
         fn is_ready(&mut self) -> bool {
             self.0 += 1;
             let begun = Instant::now();
             while begun.elapsed() < AWAY / LOOKS {}
-            false
+            self.1
         }
 
-        fn sleep(&mut self, most: Duration) -> Result<()> {
-            std::thread::sleep(most);
+        fn sleep(&mut self, _most: Duration) -> Result<()> {
+            self.1 = true;
             Ok(())
         }
     }
 
     #[test]
     fn who_looks_sleeps_once_others_had_the_processor() {
-        let (mut waiter, mut sleeper) = (Waiter::alone(), Interrupted(0));
-        assert!(!waiter.wait(&mut sleeper, Deadline::after(Duration::from_millis(100))).unwrap());
+        let (mut waiter, mut sleeper) = (Waiter::alone(), Interrupted(0, false));
+        assert!(waiter.wait(&mut sleeper, Deadline::after(Duration::from_secs(20))).unwrap());
+        assert!(sleeper.1, "it sleeps");
         // A first look without a clock, one with it, and those around the sleep.
         assert!(sleeper.0 <= 2 * LOOKS + 4, "{}", sleeper.0);
         assert!(!waiter.is_looking());

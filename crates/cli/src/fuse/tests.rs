@@ -10,7 +10,7 @@ use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Syntheti
 use muster_ninep::tree::Tree;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -235,7 +235,16 @@ fn large_files_arrive_whole_and_programs_run() {
     assert!(fs::read(fixture.at.join("large")).expect("read") == content);
     let program = fixture.at.join("program");
     fs::copy("/bin/echo", &program).expect("copied");
-    let output = Command::new(&program).arg("ran").output().expect("run");
+    // A child that another test starts may have the file open to be written, until it is a program.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let output = loop {
+        match Command::new(&program).arg("ran").output() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                assert!(Instant::now() < deadline, "{error}");
+            }
+            ran => break ran.expect("run"),
+        }
+    };
     assert_eq!(output.stdout, b"ran\n");
     let statfs = rustix::fs::statfs(&fixture.at).expect("statfs");
     assert!(statfs.f_blocks > 0);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// How long a manager that has gone is waited for.
-pub const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
+pub const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 5 } else { 10 });
 
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(100);

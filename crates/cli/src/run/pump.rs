@@ -23,7 +23,7 @@ const BATCH: usize = 256 * 1024;
 
 /// How long the output of a job that has ended may be silent without ending. The manager ends it
 /// before it tells the job's end, so only one that hangs has us wait so long.
-pub const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
+pub const SILENCE: Duration = Duration::from_secs(if cfg!(test) { 3 } else { 30 });
 
 /// What the thread is told.
 #[derive(Debug)]

@@ -90,6 +90,7 @@ mod tests {
     fn processors_may_sleep_once_all_ranks_do_for_long_and_no_more_when_one_goes_on() {
         let mut awake = Awake::new(false);
         let may = awake.held.is_some();
+        awake.looked = Instant::now() + LOOK;
         awake.attend(|| panic!("a second has not passed"));
         assert_eq!([false, false, true].map(|is| look(&mut awake, is)), [may; 3]);
         assert_eq!([false; 3].map(|is| look(&mut awake, is)), [may, may, false]);

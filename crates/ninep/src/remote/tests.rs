@@ -37,7 +37,7 @@ impl Probe {
     fn wait_for(&self, what: &str, times: usize) {
         let count = |notes: &Vec<String>| notes.iter().filter(|note| *note == what).count();
         let notes = self.notes.lock().expect("no holder panics");
-        let limit = Duration::from_secs(5);
+        let limit = Duration::from_secs(60);
         let waited = self.noted.wait_timeout_while(notes, limit, |notes| count(notes) < times);
         let (notes, result) = waited.expect("no holder panics");
         let shown = format!("{what} not {times} times in {notes:?}");

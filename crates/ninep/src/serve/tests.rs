@@ -199,6 +199,9 @@ fn who_sends_half_a_message_is_cut_off_when_others_wait_and_only_then() {
     for line in &mut holders {
         line.0.write_all(&bytes[LARGE - 10..]).expect("the server reads");
         line.answer();
+    }
+    // Right behind each other: both are found to wait by one look.
+    for line in &mut holders {
         line.0.write_all(&bytes[..LARGE - 10]).expect("the server reads");
     }
     let mut third = Line::at_sink(&server);

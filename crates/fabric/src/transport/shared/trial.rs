@@ -62,11 +62,19 @@ const BUDGET: Duration = match (cfg!(test), cfg!(debug_assertions)) {
     (false, false) => Duration::from_millis(2),
 };
 /// The most until a receiver is there: longer than to wake one that sleeps.
-const PATIENCE: Duration = Duration::from_micros(if cfg!(test) { 1_000_000 } else { 500 });
+const PATIENCE: Duration = match (cfg!(test), cfg!(debug_assertions)) {
+    (true, _) => Duration::from_secs(1),
+    (false, true) => Duration::from_millis(50),
+    (false, false) => Duration::from_micros(500),
+};
 
 /// How long a receiver takes part in a trial that its sender holds: more than copying in a ring of
 /// new memory takes.
-pub(super) const HELD: Duration = Duration::from_millis(if cfg!(test) { 2_000 } else { 10 });
+pub(super) const HELD: Duration = match (cfg!(test), cfg!(debug_assertions)) {
+    (true, _) => Duration::from_secs(2),
+    (false, true) => Duration::from_millis(200),
+    (false, false) => Duration::from_millis(10),
+};
 
 /// The receiver's part.
 #[derive(Default)]
