@@ -144,6 +144,7 @@ fn a_host_that_may_not_be_real_time_is_named_and_all_take_longer_turns_while_it_
         let limited = "exec setpriv --bounding-set -sys_nice /usr/sbin/sshd";
         if host == "h2" { sshd.replace("exec /usr/sbin/sshd", limited) } else { sshd }
     });
+    (1..=2).for_each(|host| hosts.await_sshd(host));
     hosts.file("lab.txt", 0o600, "h[1-2]\n");
     hosts.muster(&["init"]).run().ok();
     let up = hosts.muster(&["up", "--hosts", "lab.txt", "--scheduler", "gang", "--slice", "1ms"]);
@@ -220,6 +221,7 @@ fn hosts_that_fail_are_named_with_their_words_and_the_rest_is_taken_down() {
             _ => sshd,
         }
     });
+    (1..=4).for_each(|host| hosts.await_sshd(host));
     hosts.file("lab.txt", 0o600, "h[1-5]\n");
     hosts.muster(&["up", "--hosts", "lab.txt"]).run().code(1).says("muster init  [E200]");
     hosts.muster(&["init"]).run().ok();
@@ -288,6 +290,7 @@ fn a_host_of_another_processor_runs_the_program_for_that_or_its_user_hears_which
             _ => sshd,
         }
     });
+    (1..=3).for_each(|host| hosts.await_sshd(host));
     hosts.file("lab.txt", 0o600, "h[1-3]\n");
     hosts.muster(&["init"]).run().ok();
     let folder = std::path::Path::new(MUSTER).canonicalize().unwrap();
@@ -329,14 +332,14 @@ fn a_host_of_another_processor_runs_the_program_for_that_or_its_user_hears_which
 
 #[test]
 fn a_bring_up_that_is_interrupted_takes_down_what_it_has_begun() {
-    // One host takes connections and says nothing.
-    let silent = "/usr/sbin/sshd -D -e -f /media/sshd_config & \
-                  until ss -Hltn | grep -q :22; do sleep 0.05; done; kill -STOP $!; wait";
+    // One host takes connections and says nothing, from before anybody calls it.
+    let silent = "mkdir /run/sshd; /usr/sbin/sshd -D -e -f /media/sshd_config >&2 & \
+                  until ss -Hltn | grep -q :22; do sleep 0.05; done; kill -STOP $!; \
+                  echo ready; exec 1>&2; wait";
     let hosts = Hosts::with("interrupted", 3, |host| {
-        let sshd = format!("{OWN}{SSHD}");
-        let own = "exec /usr/sbin/sshd -D -e -f /media/sshd_config";
-        if host == "h3" { sshd.replace(own, silent) } else { sshd }
+        format!("{OWN}{}", if host == "h3" { silent } else { SSHD })
     });
+    (1..=2).for_each(|host| hosts.await_sshd(host));
     hosts.file("lab.txt", 0o600, "h[1-3]\n");
     hosts.muster(&["init"]).run().ok();
     // Whose part of a host blocks SIGTERM hears of it otherwise, and waits for the head.

@@ -40,7 +40,16 @@ pub struct Host {
 impl Hosts {
     /// So many hosts with an sshd, which knows the head's user.
     pub fn new(test: &str, count: usize) -> Hosts {
-        Hosts::with(test, count, |_| format!("{OWN}{SSHD}"))
+        let hosts = Hosts::with(test, count, |_| format!("{OWN}{SSHD}"));
+        (1..=count).for_each(|number| hosts.await_sshd(number));
+        hosts
+    }
+
+    /// Waits until a host's sshd listens: who calls it before is refused, and does not call again.
+    pub fn await_sshd(&self, number: usize) {
+        until("its sshd listens", || {
+            !self.inside(Some(number), "ss -Hltn 'sport = :22'").is_empty()
+        });
     }
 
     /// So many hosts whose first process is `sh` with these scripts; `ready` is what they say.
@@ -225,7 +234,9 @@ impl Hosts {
             loop {
                 let mut left = self.processes(host);
                 if host.is_some() {
-                    let files = "find /tmp /root -mindepth 1 ! -path '/root/.cache*'";
+                    // What goes while it is looked at makes the search fail, and is not left.
+                    let files = "find /tmp /root -ignore_readdir_race -mindepth 1 \
+                                 ! -path '/root/.cache*' 2>/dev/null || [ $? = 1 ]";
                     let found = self.inside(host, files);
                     let found = found.lines().filter(|path| !self.home.starts_with(path));
                     left.extend(found.map(str::to_owned));
