@@ -93,8 +93,8 @@ fn a_test_that_waits_for_a_rank_that_waits_outside_of_mpi_says_so_once() {
     let args = ["run", "-N", "2", "-n", "4", "--mpi=bcs", &program, file.to_str().unwrap()];
     let run = cluster.muster(&args).start();
     until("it is told", || run.err().contains("[N504]"));
-    // Others have waited for as long by then.
-    thread::sleep(Duration::from_secs(2));
+    // The turns of the others have come by then.
+    thread::sleep(Duration::from_secs(5));
     std::fs::write(&file, "").unwrap();
     let done = run.wait().ok();
     assert_eq!(done.err.matches("[N504]").count(), 1, "{}", done.err);

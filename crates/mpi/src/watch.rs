@@ -26,14 +26,18 @@ const AGAIN: Duration = Duration::from_secs(8);
 /// Ranks of which a wait tells.
 const TOLD: usize = 4;
 
-/// How long who has found a deadlock waits until it tells it, where rank 0 says nothing.
-const HEED: Duration = Duration::from_secs(1);
+/// How long who has found a deadlock waits until it tells it, where rank 0 says nothing: longer
+/// than a rank 0 waits for a processor that is to say that another one tells it.
+const HEED: Duration = Duration::from_secs(5);
 
 /// How long a call that could say no if all ranks waited does so until that is told.
 const LATE: Duration = Duration::from_secs(10);
 
-/// How long after one rank the next one tells it, if none has before.
+/// How long after one rank the next one tells it, if none has before: so long that it has heard of
+/// that also where it waits for a processor. Those behind the first few do not wait so much longer
+/// each, for a job may have thousands.
 const TURN: Duration = Duration::from_millis(50);
+const FIRST: (Duration, u32) = (Duration::from_secs(1), 8);
 
 /// Ranks that began to wait at once do not ask at once: one will do. Milliseconds.
 const APART: u64 = 256;
@@ -266,7 +270,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
         let since = patience.next.filter(|_| patience.waits == Waits::Other);
         let (Some(since), false) = (since, self.watch.has_told_late) else { return Ok(()) };
         let Some(size) = self.endpoint.hopes() else { return Ok(()) };
-        if self.now() < since + LATE + TURN * me {
+        if self.now() < since + LATE + TURN * me + FIRST.0 * me.min(FIRST.1) {
             return Ok(());
         }
         self.watch.has_told_late = true;
