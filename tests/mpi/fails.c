@@ -1,5 +1,6 @@
 /* Ranks of which rank 1 fails, as the argument says, while all others wait for it. */
 #include "check.h"
+#include <unistd.h>
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
@@ -47,13 +48,16 @@ int main(int argc, char **argv) {
         int from = MPI_ANY_SOURCE;
         if (rank == 2) MPI_Send(values, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
         if (rank == 0) MPI_Recv(values, 1, MPI_INT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Barrier(MPI_COMM_WORLD);
+        /* Only rank 0 tells, and the others are there until it has. */
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_ERR_PROC_ABORTED);
+        for (;;) pause();
     }
     if (strcmp(how, "count") == 0) {
-        MPI_Bcast(values, rank == 0 ? 4 : 1, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Bcast(values, rank == 1 ? 1 : 4, MPI_INT, 0, MPI_COMM_WORLD);
     }
     if (strcmp(how, "fewer") == 0) {
-        MPI_Bcast(values, rank == 0 ? 1 : 4, MPI_INT, 0, MPI_COMM_WORLD);
+        MPI_Bcast(values, rank == 1 ? 4 : 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     /* Ranks of one node that have shown each other something before, and now differ. */
     if (strncmp(how, "short", 5) == 0) {
@@ -61,11 +65,20 @@ int main(int argc, char **argv) {
         MPI_Barrier(MPI_COMM_WORLD);
         if (strcmp(how, "short-size") == 0 && rank == 1) count = 2;
         if (strcmp(how, "short-long") == 0 && rank == 1) count = 100;
-        if (strcmp(how, "short-other") == 0 && rank == 1) MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Allreduce(many, sums, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        /* All find it out at once, and only rank 0 tells. */
+        if (rank != 0) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        int code = MPI_SUCCESS;
+        if (strcmp(how, "short-other") == 0 && rank == 1) code = MPI_Barrier(MPI_COMM_WORLD);
+        if (code == MPI_SUCCESS) {
+            code = MPI_Allreduce(many, sums, count, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        }
+        CHECK(code != MPI_SUCCESS);
+        for (;;) pause();
     }
     if (strcmp(how, "again") == 0) {
         MPI_Finalize();
+        /* Where all failed, the first to say so could be any. */
+        if (rank != 1) return 0;
         MPI_Finalize();
     }
     if (strcmp(how, "returned") == 0) {
