@@ -256,7 +256,8 @@ fn who_has_the_key_and_casts_what_is_wrong_is_believed_by_nobody_and_nobody_else
     cluster.muster(&["image", "serve", "--listen", "127.0.0.1:0"]).run().ok();
     let door = status(&cluster)["door"].as_str().unwrap().replace("tls!", "").replace('!', ":");
     let key = cluster.directory().join("images/key");
-    let more = ["--from", &door, "--key", key.to_str().unwrap(), "--term", "2s"];
+    // None goes while another still takes from it.
+    let more = ["--from", &door, "--key", key.to_str().unwrap(), "--term", "1h"];
     let group = format!("/images/boot/{}/group", std::env::consts::ARCH);
     let group = cluster.muster(&["cat", &group]).run().ok().out;
     let (address, digits) = group.trim_end().split_once(' ').unwrap();
@@ -287,7 +288,8 @@ fn who_has_the_key_and_casts_what_is_wrong_is_believed_by_nobody_and_nobody_else
                 "{told}"
             );
         }
-        all.into_iter().for_each(|one| drop(one.wait().ok()));
+        all.iter().for_each(|one| one.signal(Signal::TERM));
+        all.into_iter().for_each(|one| drop(one.wait()));
     });
     no_parts(&cluster);
     cluster.down();
