@@ -12,6 +12,7 @@ mod random;
 use cluster::{Cluster, Output, Running, signal, until};
 use random::Random;
 use rustix::process::Signal;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
@@ -73,6 +74,8 @@ enum Deed {
 struct Stage {
     cluster: Cluster,
     flag: PathBuf,
+    /// Daemons that were killed.
+    killed: Cell<u64>,
 }
 
 fn list(nodes: &BTreeSet<usize>) -> String {
@@ -83,7 +86,7 @@ impl Stage {
     fn up() -> Stage {
         let cluster = Cluster::up("t0180", NODES);
         let flag = cluster.work().join("flag");
-        Stage { cluster, flag }
+        Stage { cluster, flag, killed: Cell::new(0) }
     }
 
     fn start(&self, kind: Kind, nodes: BTreeSet<usize>) -> Job {
@@ -155,6 +158,7 @@ impl Stage {
             check(job, at < 3, &victims);
         }
         fs::remove_file(&self.flag).unwrap();
+        self.killed.set(self.killed.get() + kills as u64);
         self.is_clean();
     }
 
@@ -171,8 +175,16 @@ impl Stage {
         line.and_then(|rest| rest.split(' ').next()?.parse().ok()).expect("it runs")
     }
 
+    /// Deaths that the manager has seen.
+    fn losses(&self) -> u64 {
+        let status = self.cluster.json(&["cat", "status"]);
+        status["nodes"].as_array().unwrap().iter().map(|n| n["losses"].as_u64().unwrap()).sum()
+    }
+
     /// Nothing of any job is left, and all nodes take jobs again.
     fn is_clean(&self) {
+        // A node that died just now is up until that is seen.
+        until("all deaths were seen", || self.losses() == self.killed.get());
         self.cluster.await_nodes(NODES);
         let said = self.cluster.muster(&["run", "-N", "64", "echo", "here"]).run().ok();
         assert_eq!(said.out.matches("here").count(), NODES, "{said:?}");
@@ -227,8 +239,9 @@ fn check(job: Job, was_settled: bool, victims: &BTreeSet<usize>) {
 /// A job that was hit says who was, and that it is ours to answer for.
 fn failed(said: &Output, nodes: &BTreeSet<usize>, hit: &[usize], was_settled: bool) {
     assert_eq!(said.code, 125, "on {nodes:?}, hit {hit:?}: {said:?}");
-    // It may have waited for one that was down.
-    let lines = said.err.lines().filter(|line| !line.ends_with("[N110]"));
+    // It may have waited for one that was down, or said nothing for long.
+    let is_wait = |line: &&str| line.ends_with("[N110]") || line.ends_with("[N306]");
+    let lines = said.err.lines().filter(|line| !is_wait(line));
     let lines: Vec<&str> = lines.collect();
     assert!((1..=hit.len().max(2)).contains(&lines.len()), "too many words: {said:?}");
     let named = |node: &usize| names(&said.err).contains(node);
