@@ -30,7 +30,8 @@ const RETURN: Duration = Duration::from_secs(10);
 
 /// Time between two tries to reach a manager that begins.
 const AGAIN: Duration = Duration::from_millis(10);
-/// How long all nodes of a new cluster may take to join, on this machine and over a network.
+/// How long the nodes of a new cluster may take until one more has joined, on this machine and over
+/// a network.
 const JOIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(30));
 /// Between two looks at who has joined.
 const LOOK: Duration = Duration::from_millis(10);
@@ -334,7 +335,8 @@ pub fn wait_until_joined(
     begin_connections()?;
     let is_here = nodes.iter().all(|node| host_of(node).is_none());
     let patience = if is_here { JOIN.0 } else { JOIN.1 };
-    let deadline = Instant::now() + patience;
+    let mut deadline = Instant::now() + patience;
+    let mut most = 0;
     // A cluster that has just begun has no views.
     let whole = Context { view: None, ..context.clone() };
     let mut client: Option<Client> = None;
@@ -351,6 +353,10 @@ pub fn wait_until_joined(
             if nodes.iter().all(|node| up.contains(node)) {
                 return Ok(client.clone());
             }
+        }
+        // However many there are, it takes as long as it takes while they come in.
+        if up.len() > most {
+            (most, deadline) = (up.len(), Instant::now() + patience);
         }
         progress(up.len());
         if Instant::now() >= deadline {
