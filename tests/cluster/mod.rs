@@ -622,6 +622,13 @@ impl Output {
         self
     }
 
+    /// Without what is told of a wait for a node that a busy machine keeps from its processors.
+    pub fn without_waits(mut self) -> Output {
+        let is_other = |line: &&str| !line.ends_with("[N110]") && !line.ends_with("[N306]");
+        self.err = self.err.lines().filter(is_other).map(|line| format!("{line}\n")).collect();
+        self
+    }
+
     /// It said one sentence with that id, and nothing else.
     #[track_caller]
     pub fn sentence(&self, id: &str) {
