@@ -3,9 +3,8 @@
 mod cluster;
 mod foreign;
 
-use cluster::{Cluster, until};
+use cluster::{Cluster, DEADLINE, until};
 use rustix::process::Signal;
-use std::time::Duration;
 
 #[test]
 fn a_mount_that_is_served_in_the_foreground_goes_when_a_signal_ends_it() {
@@ -47,6 +46,6 @@ fn jobs_with_the_shell_alone() {
     assert!(names.len() >= 22, "{names:?}");
     let mut shell = foreign::bound("sh");
     shell.arg(script).arg("nodes/n1").args(&names).env("TOP", &mount);
-    foreign::run(shell, Duration::from_secs(120), names.len());
+    foreign::run(shell, DEADLINE, names.len());
     cluster.down();
 }

@@ -428,30 +428,34 @@ t_other_user() {
 
 # --- locks and two clients ----------------------------------------------------------------------
 
-held() { # held FLAG FILE SECONDS: it is locked in the background, and is now
-    flock "$1" "$2" sh -c ": >held; sleep $3" &
+held() { # held FLAG FILE: it is locked in the background, and is now; until there is a file `free`
+    flock "$1" "$2" sh -c ": >held; until [ -e free ]; do usleep 50000; done" &
     until [ -e held ]; do usleep 50000; done
+}
+waits() { # waits COMMAND...: it waits for the lock; a while later that comes free
+    (usleep 500000; : >free) &
+    "$@"
 }
 t_flock() {
     : >f
-    held -x f 3
+    held -x f
     flock -n -x f true && die "two held the lock"
-    flock -x f true || die "the lock did not come free"
+    waits flock -x f true || die "the lock did not come free"
 }
 t_flock_shared() {
     : >f
-    held -s f 4
+    held -s f
     flock -n -s f true || die "readers do not share"
     flock -n -x f true && die "a writer shares with a reader"
-    true
+    : >free
 }
 t_flock_two_clients() {
     linux_only
     other_mount
     : >f
-    held -x f 4
+    held -x f
     flock -n -x "$there/f" true && die "two clients held the lock"
-    flock -x "$there/f" true || die "the lock did not come free"
+    waits flock -x "$there/f" true || die "the lock did not come free"
 }
 t_fcntl_lock() {
     linux_only # in the others the client grants every lock itself
