@@ -253,10 +253,6 @@ impl Job {
         self.past.lock().expect("no holder panics").is_some() || self.state().ended.is_some()
     }
 
-    pub(super) fn is_pending(&self) -> bool {
-        self.state().progress.phase() == Phase::Pending
-    }
-
     /// All that is told of it.
     pub(super) fn status(&self) -> Status {
         let log = self.placed.get().map(|placed| &placed.log);
@@ -268,8 +264,7 @@ impl Job {
         let manager = self.manager.upgrade();
         // The queue is asked first: it looks at jobs while it is locked.
         let told = manager.as_ref().map(|manager| manager.queue.told(self));
-        let (waits, within) = told.unwrap_or_default();
-        let state = self.state();
+        let (waits, within, state) = told.unwrap_or_else(|| (None, None, self.state()));
         let ranks = state.progress.ranks().to_vec();
         let nodes: BTreeSet<&String> = ranks.iter().map(|rank| &rank.node).collect();
         let argv = state.spec.as_ref().map_or_else(Vec::new, |spec| spec.argv.clone());

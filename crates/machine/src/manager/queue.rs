@@ -14,7 +14,7 @@
 //! join again, or those who ask for few would pass those who ask for many.
 
 use super::Manager;
-use super::job::Job;
+use super::job::{self, Job};
 use super::journal::Record;
 use super::launch;
 use super::place::{Wanted, wanted};
@@ -35,6 +35,9 @@ use std::time::Duration;
 /// How long the queue waits at most until it looks at the clock again: who sleeps till six in the
 /// morning does so for too long if the machine slept as well, or if its clock was set meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// What the queue says of a job, and the job's state when it does.
+type Told<'job> = (Option<String>, Option<u32>, MutexGuard<'job, job::State>);
 
 /// The queue of a manager.
 #[derive(Default)]
@@ -59,17 +62,21 @@ impl Queue {
         self.state.lock().expect("no holder panics")
     }
 
-    /// Why a job waits, if it does, and the one on whose nodes it runs, if it does that.
-    pub(super) fn told(&self, job: &Job) -> (Option<String>, Option<u32>) {
+    /// Why a job waits, if it does, the one on whose nodes it runs, if it does that, and its state
+    /// at that very look: one that began to wait right after it would do so for no reason.
+    pub(super) fn told<'job>(&self, job: &'job Job) -> Told<'job> {
         if job.is_done() {
-            return (None, None);
+            return (None, None, job.state());
         }
-        let waits = job.is_pending();
-        let state = self.state();
-        let held = state.schedule.is_held().then(|| "the nodes are joining again".to_owned());
+        let queue = self.state();
+        let held = queue.schedule.is_held().then(|| "the nodes are joining again".to_owned());
         let is_seen = |other| job.view.is_none() || job.view_of(other) == job.view;
-        let why = || held.or_else(|| state.schedule.reason(job.id, named, is_seen));
-        (waits.then(why).flatten(), state.schedule.host(job.id))
+        let why = held.or_else(|| queue.schedule.reason(job.id, named, is_seen));
+        let host = queue.schedule.host(job.id);
+        // Last, since who holds it asks for nothing else here.
+        let state = job.state();
+        let waits = state.progress.phase() == Phase::Pending;
+        (why.filter(|_| waits), host, state)
     }
 
     /// What is set.
@@ -501,9 +508,38 @@ mod tests {
             }
             job.state().gets(vec!["n0".to_owned()]);
             launch::go(&job).unwrap();
-            assert!(job.is_pending() && job.state().allotted.is_none());
+            let state = job.state();
+            assert!(state.progress.phase() == Phase::Pending && state.allotted.is_none());
+            drop(state);
             job.kill();
             assert!(job.is_done());
+        }
+        manager.memory.close();
+    }
+
+    /// It was looked at first, and asked for a reason once it had begun to wait.
+    #[test]
+    fn a_job_that_begins_to_wait_while_somebody_looks_has_a_reason() {
+        let scratch = Scratch::new("queue-told");
+        let manager = manager(&scratch);
+        for _ in 0..50 {
+            let job = manager.new_job(None).unwrap();
+            let spec = Spec { ranks: Some(1), ..Spec::default() };
+            job.state().spec = Some(spec.clone());
+            let looks = job.clone();
+            let looks = std::thread::spawn(move || {
+                let mut seen = looks.status();
+                while seen.state != Phase::Pending {
+                    seen = looks.status();
+                }
+                seen.why
+            });
+            let mut queue = manager.queue.state();
+            queue.schedule.submit(ask_of(job.id, &spec, 100));
+            job.queued(&manager).unwrap();
+            drop(queue);
+            assert!(looks.join().unwrap().is_some());
+            job.kill();
         }
         manager.memory.close();
     }
