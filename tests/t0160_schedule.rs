@@ -6,6 +6,7 @@ use cluster::{Cluster, MUSTER, Running, signal, stop, until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// A cluster of four nodes whose jobs are chosen by this scheduler.
 fn up(test: &str, scheduler: &[&str]) -> Cluster {
@@ -50,8 +51,10 @@ fn with_fcfs_jobs_start_in_order_and_say_what_they_wait_for() {
     let all = job(&cluster, "all", &["-N", "4"]);
     await_state(&cluster, "all", "pending");
     // Two nodes are free, but nobody passes.
-    let small = job(&cluster, "small", &["-N", "1", "--time", "1s"]);
+    let time = Duration::from_secs(3);
+    let small = job(&cluster, "small", &["-N", "1", "--time", "3s"]);
     let waiting = await_state(&cluster, "small", "pending");
+    let since = Instant::now();
     assert_eq!(waiting["why"], "1 node asked, 2 free; ahead of it: job 2");
     // Who waits has no ranks yet, however they are asked for.
     assert_eq!(cluster.job(3)["ranks"], Value::Null);
@@ -67,10 +70,11 @@ fn with_fcfs_jobs_start_in_order_and_say_what_they_wait_for() {
     end(&cluster, "first");
     first.wait().ok();
     all.await_out("began\nbegan\nbegan\nbegan");
+    until("it has waited for longer than it may run", || since.elapsed() > time);
     await_state(&cluster, "small", "pending");
+    end(&cluster, "small");
     end(&cluster, "all");
     assert_eq!(all.wait().ok().err.matches("waits").count(), 1, "it is said once");
-    end(&cluster, "small");
     assert_eq!(small.wait().ok().out, "began\n");
     assert_eq!(followed.wait().ok().out, "began\n", "who follows waits with it");
     cluster.down();
