@@ -8,6 +8,7 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -17,6 +18,11 @@ fn sh<'a>(flags: &[&'a str], line: &'a str) -> Vec<&'a str> {
     args.extend(flags);
     args.extend(["sh", "-c", line]);
     args
+}
+
+/// What a shell does to wait for a file.
+fn awaits(path: &Path) -> String {
+    format!("until [ -e {} ]; do sleep 0.05; done", path.display())
 }
 
 #[test]
@@ -288,7 +294,9 @@ fn output_is_labelled_folded_or_written_to_files() {
 #[test]
 fn what_a_programs_own_filter_still_has_to_say_is_not_lost() {
     let cluster = Cluster::up("t0110filter", 1);
-    let line = "mkfifo p; (exec 3<p; sleep 0.2; cat <&3) & exec >p; echo the last words";
+    // Its second line never comes: what it reads ends when the program does.
+    let line = "mkfifo p; (exec 3<p; read -r line <&3; read -r none <&3; sleep 0.05; \
+                echo \"$line\") & exec >p; echo the last words";
     let run = |flags: &[&str]| cluster.muster(&sh(flags, line)).run().ok();
     assert_eq!(run(&[]).out, "the last words\n");
     run(&["-o", "out"]);
@@ -472,7 +480,7 @@ fn signals_go_on_to_the_ranks() {
     job.wait().code(3);
     // INT, TERM, KILL, when nobody listens.
     let line = "trap '' INT; trap 'echo term' TERM; echo ready; while :; do sleep 0.05; done";
-    let job = cluster.muster(&sh(&["-n", "2", "--grace", "300ms"], line)).start();
+    let job = cluster.muster(&sh(&["-n", "2", "--grace", "2s"], line)).start();
     until("both are ready", || job.out().matches("ready").count() == 2);
     job.signal(Signal::INT);
     let ended = job.wait().code(137);
@@ -617,19 +625,24 @@ fn of_output_that_is_taken_little_is_kept_and_a_reader_that_stands_has_the_write
 
     // A program that has ended is not waited for longer than this; its output came to its end.
     let drained = std::time::Duration::from_secs(12);
-    let job = cluster.muster(&sh(&[], "exec yes | head -c 17000000")).start();
+    let go = cluster.work().join("go");
+    let line = format!("echo; {}; exec yes | head -c 17000000", awaits(&go));
+    let job = cluster.muster(&sh(&[], &line)).start();
     until("it writes", || is_written(3));
     cluster::stop(job.pid());
+    fs::write(go, "").unwrap();
     std::thread::sleep(drained);
     job.signal(Signal::CONT);
-    assert_eq!(job.wait().ok().out.len(), 17_000_000);
+    assert_eq!(job.wait().ok().out.len(), 17_000_001);
     cluster.down();
 }
 
 #[test]
 fn a_rank_ends_also_while_somebody_elsewhere_has_its_output_open() {
     let cluster = Cluster::up("t0110held", 1);
-    let running = cluster.muster(&sh(&[], "echo hi; sleep 1; echo last")).start();
+    let go = cluster.work().join("go");
+    let line = format!("echo hi; {}; echo last", awaits(&go));
+    let running = cluster.muster(&sh(&[], &line)).start();
     running.await_out("hi\n");
     let mut pid = None;
     until("its process is known", || {
@@ -638,6 +651,7 @@ fn a_rank_ends_also_while_somebody_elsewhere_has_its_output_open() {
     });
     let pid = pid.expect("it is known");
     let held = fs::File::options().write(true).open(format!("/proc/{pid}/fd/1")).expect("a pipe");
+    fs::write(go, "").unwrap();
     assert_eq!(running.wait().ok().out, "hi\nlast\n");
     drop(held);
     cluster.down();
