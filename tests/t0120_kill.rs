@@ -192,10 +192,15 @@ fn the_manager_is_killed_at_odd_moments() {
         std::thread::sleep(PACE);
     }
     // It is being ended, and the first failure stays what it was.
-    let line = "trap '' TERM; echo ready; [ $MUSTER_RANK = 1 ] && sleep 0.3 && exit 3; \
-                while :; do sleep 0.1; done";
-    let job = cluster.muster(&["run", "-N", "4", "--grace", "2s", "sh", "-c", line]).start();
+    let fail = cluster.work().join("fail");
+    let line = format!(
+        "trap '' TERM; echo ready; while :; do sleep 0.1; \
+         [ $MUSTER_RANK = 1 ] && [ -e {} ] && exit 3; done",
+        fail.display()
+    );
+    let job = cluster.muster(&["run", "-N", "4", "--grace", "10s", "sh", "-c", &line]).start();
     until("all run", || job.out().matches("ready").count() == 4);
+    fs::write(fail, "").unwrap();
     until("it is being ended", || cluster.muster(&["ps"]).run().ok().out.contains("ending"));
     cluster.kill("manager");
     job.wait().code(3);
