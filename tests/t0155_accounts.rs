@@ -127,12 +127,26 @@ fn what_runs_is_told_live_and_what_was_killed_is_not_forgotten() {
     let job = cluster.muster(&["run", "-n", "2", "-J", "burner", "perl", "-e", burn]).start();
     job.await_out("on\non\n");
     let seen = |json: &Value| cpu(&json["jobs"][0]["usage"]);
-    until("it has burnt 0.2 s", || seen(&cluster.json(&["ps", "--json"])) > 200_000);
-    let listed = cluster.json(&["ps", "--json", "1"]);
+    // A node that a busy machine keeps from its answer for a second is left out.
+    let is_told = |one: &Value| one["usage"].is_object();
+    until("it has burnt 0.2 s", || {
+        let listed = cluster.json(&["ps", "--json"]);
+        is_told(&listed["jobs"][0]) && seen(&listed) > 200_000
+    });
+    let mut listed = Value::Null;
+    until("all of it is told", || {
+        listed = cluster.json(&["ps", "--json", "1"]);
+        let job = &listed["jobs"][0];
+        is_told(job) && job["ranks"].as_array().unwrap().iter().all(is_told)
+    });
     assert!(seen(&listed) > 200_000);
     assert!(number(&listed["jobs"][0]["usage"], "rss_kib") > 1000, "{listed}");
     assert_sums(&listed["jobs"][0]);
-    let overview = cluster.json(&["cat", "/usage"]);
+    let mut overview = Value::Null;
+    until("all nodes tell theirs", || {
+        overview = cluster.json(&["cat", "/usage"]);
+        overview["nodes"].as_array().unwrap().iter().all(|node| node["mem_total"].is_number())
+    });
     for node in overview["nodes"].as_array().unwrap() {
         assert_eq!((&node["state"], &node["ranks"]), (&"up".into(), &1.into()), "{node}");
         assert!(node["cpu_us"].as_u64() > Some(0) && node["mem_total"].as_u64() > Some(0));
@@ -154,10 +168,12 @@ fn a_node_that_does_not_answer_delays_what_is_told_and_prevents_nothing() {
     until("it runs", || job.out().matches("on").count() == 2);
     let silent = cluster.await_pid("n1");
     cluster::stop(silent);
-    let overview = cluster.json(&["cat", "/usage"]);
-    assert_eq!(overview["nodes"][1]["why"], "does not answer", "{overview}");
-    assert!(overview["nodes"][0]["load"].is_number(), "{overview}");
-    assert!(overview["jobs"][0]["usage"].is_object(), "{overview}");
+    // The other one may be late as well, on a busy machine.
+    until("what the other node has to say is told", || {
+        let overview = cluster.json(&["cat", "/usage"]);
+        assert_eq!(overview["nodes"][1]["why"], "does not answer", "{overview}");
+        overview["nodes"][0]["load"].is_number() && overview["jobs"][0]["usage"].is_object()
+    });
     cluster.muster(&["ps"]).run().ok();
     cluster::signal(silent, rustix::process::Signal::CONT);
     cluster.muster(&["kill", "1"]).run().ok();
