@@ -32,8 +32,9 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// A private runtime directory and what runs in it.
 pub struct Cluster {
     home: PathBuf,
-    /// Inodes of cluster directories: they are part of the control groups' names.
-    inodes: Mutex<Vec<String>>,
+    /// Inodes of cluster directories: they are part of the control groups' names. The directories
+    /// are open, so that none of these numbers is given to another test's.
+    inodes: Mutex<Vec<(String, fs::File)>>,
     /// Whose it is, if not the test's.
     user: Option<u32>,
 }
@@ -72,8 +73,9 @@ impl Cluster {
 
     /// Takes note of a cluster's directory, so that its control groups are looked for.
     pub fn note(&self, name: &str) {
-        let inode = fs::metadata(self.runtime().join(name)).expect("its directory").ino();
-        self.inodes.lock().unwrap().push(format!("-{inode:x}-"));
+        let directory = fs::File::open(self.runtime().join(name)).expect("its directory");
+        let inode = directory.metadata().expect("its directory").ino();
+        self.inodes.lock().unwrap().push((format!("-{inode:x}-"), directory));
     }
 
     pub fn runtime(&self) -> PathBuf {
@@ -217,7 +219,7 @@ impl Cluster {
         let inodes = self.inodes.lock().unwrap();
         let is_own = |group: &PathBuf| {
             let name = group.file_name().unwrap_or_default().to_string_lossy();
-            inodes.iter().any(|inode| name.contains(inode))
+            inodes.iter().any(|(inode, _)| name.contains(inode))
         };
         control_groups().into_iter().filter(is_own).collect()
     }
