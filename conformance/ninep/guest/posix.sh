@@ -428,34 +428,30 @@ t_other_user() {
 
 # --- locks and two clients ----------------------------------------------------------------------
 
-held() { # held FLAG FILE: it is locked in the background, and is now; until there is a file `free`
-    flock "$1" "$2" sh -c ": >held; until [ -e free ]; do usleep 50000; done" &
+held() { # held FLAG FILE SECONDS: it is locked in the background, and is now
+    flock "$1" "$2" sh -c ": >held; sleep $3" &
     until [ -e held ]; do usleep 50000; done
-}
-waits() { # waits COMMAND...: it waits for the lock; a while later that comes free
-    (usleep 500000; : >free) &
-    "$@"
 }
 t_flock() {
     : >f
-    held -x f
+    held -x f 3
     flock -n -x f true && die "two held the lock"
-    waits flock -x f true || die "the lock did not come free"
+    flock -x f true || die "the lock did not come free"
 }
 t_flock_shared() {
     : >f
-    held -s f
+    held -s f 4
     flock -n -s f true || die "readers do not share"
     flock -n -x f true && die "a writer shares with a reader"
-    : >free
+    true
 }
 t_flock_two_clients() {
     linux_only
     other_mount
     : >f
-    held -x f
+    held -x f 4
     flock -n -x "$there/f" true && die "two clients held the lock"
-    waits flock -x "$there/f" true || die "the lock did not come free"
+    flock -x "$there/f" true || die "the lock did not come free"
 }
 t_fcntl_lock() {
     linux_only # in the others the client grants every lock itself
