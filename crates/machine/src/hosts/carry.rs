@@ -170,7 +170,9 @@ impl Build {
 
 impl Sent {
     fn of(path: &Path) -> io::Result<Sent> {
-        let (hash, size) = hash(path)?;
+        let (hash, size) = hash(path).map_err(|error| {
+            io::Error::new(error.kind(), format!("{} cannot be sent: {error}", path.display()))
+        })?;
         Ok(Sent { hash, size, path: path.to_owned() })
     }
 }
