@@ -113,13 +113,15 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 let (state, me) = (&mut self.state, self.me);
                 let mut take = TakeFirst { state, me, ended: None };
                 let taken = self.carrier.take(&mut take);
-                if let Some((envelope, size, room)) = take.ended {
-                    return Some(received(envelope, size, room));
-                }
+                let ended = take.ended;
+                // What fails with a message is told next.
                 let has_come = taken.unwrap_or_else(|failure| {
                     self.state.broken = Some(failure);
                     true
                 });
+                if let Some((envelope, size, room)) = ended {
+                    return Some(received(envelope, size, room));
+                }
                 looks += 1;
                 if has_come || looks >= self.carrier.looks() {
                     break;
