@@ -66,9 +66,6 @@ fn are_right_between_hosts(test: &str, mode: &str) {
     let before = received(&hosts, 2);
     hosts.muster(&["run", "-N", "2", "-n", "2", mode, &program]).run().ok();
     assert!(received(&hosts, 2) - before > 2_000_000, "{mode}");
-    // A job may bring its own.
-    let command = ["run", "--bcast-libs", "-N", "2", "-n", "2", mode, &program];
-    hosts.muster(&command).run().ok();
     hosts.muster(&["down"]).run().ok();
     hosts.leftovers();
 }

@@ -24,6 +24,8 @@ struct Network {
     gone: Option<u32>,
     /// Whether the next one who takes something hears that all is broken: it is told once.
     breaks: bool,
+    /// The next message that is taken comes with a failure.
+    tears: bool,
 }
 
 impl Network {
@@ -81,7 +83,10 @@ impl Carrier for Queue {
             if end == total {
                 row.pop_front();
             }
-            return Ok(true);
+            return match std::mem::take(&mut network.tears) {
+                true => Err(Failure::Broken("it was torn".to_owned())),
+                false => Ok(true),
+            };
         }
         Ok(false)
     }
@@ -175,8 +180,13 @@ struct Job {
 impl Job {
     fn new(ranks: u32, dice: u64) -> Job {
         let rows = || (0..ranks).map(|_| VecDeque::new()).collect();
-        let network =
-            Network { rows: (0..ranks).map(|_| rows()).collect(), dice, gone: None, breaks: false };
+        let network = Network {
+            rows: (0..ranks).map(|_| rows()).collect(),
+            dice,
+            gone: None,
+            breaks: false,
+            tears: false,
+        };
         let network = Rc::new(RefCell::new(network));
         let end = |me| {
             let leaving = vec![Vec::new(); ranks as usize];
@@ -459,6 +469,22 @@ fn who_looks_for_a_receive_that_is_not_posted_loses_no_error_of_the_carrier() {
     (0..100).for_each(|_| job.progress());
     job.ask(1, soon, &mut outcome);
     assert_eq!(outcome.map(|outcome| outcome.size), Some(4));
+}
+
+/// As where the kernel does not fill the place of the last bytes of another node's message.
+#[test]
+fn a_failure_that_comes_with_a_message_is_told_behind_it() {
+    let mut job = Job::new(2, 3);
+    let wanted = Wanted { context: 0, source: Some(0), tag: Some(1) };
+    let mut into = Bytes::new(vec![0; 4], false);
+    let soon = job.ranks[1].receive_later(wanted, Some(0), &mut into).unwrap();
+    job.send(0, 1, 1, Mode::Standard, Bytes::new(message(4, 0), false));
+    (0..100).for_each(|_| _ = job.ranks[0].progress().unwrap());
+    job.network.borrow_mut().tears = true;
+    let mut outcome = None;
+    job.ask(1, soon, &mut outcome);
+    assert_eq!(outcome.map(|outcome| outcome.size), Some(4));
+    assert_eq!(job.ranks[1].progress(), Err(Failure::Broken("it was torn".to_owned())));
 }
 
 /// Neither what is sent nor the place for it may be there any more.

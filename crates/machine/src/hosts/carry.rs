@@ -3,12 +3,12 @@
 //! library goes along where it lies with the program ([`library`]): ranks on hosts need it as well,
 //! and nothing is installed there.
 //!
-//! A build is known by the BLAKE3 hash of its file. On a host it is kept in the user's cache, under
-//! a name with the hash, and asked there whether it is what its name says, and has the library that
-//! was sent with it. It is written beside,
-//! asked, and then gets its name: who looks meanwhile finds all of it or nothing. Where hosts share
-//! the cache several may do that at once, and what is right is never replaced: another host may run
-//! it already, and over NFS a program that has lost its last name is gone for who runs it.
+//! A build is known by the BLAKE3 hashes of its files. On a host it is kept in the user's cache,
+//! under a name made of them, and asked there whether it is what its name says. It is written
+//! beside, asked, and then gets its name, behind the library: who looks meanwhile finds all of it
+//! or nothing. Where hosts share the cache several may do that at once, and what is right is never
+//! replaced, each of the two by itself: another host may run it already, and over NFS a file that
+//! has lost its last name is gone for who has it mapped.
 
 use super::MARK;
 use crate::library::{self, CARRIED};
@@ -16,21 +16,23 @@ use muster_base::elf::{self, HERE, Kind, PROCESSORS};
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A file, as it is sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct Sent {
     /// Its hash, in hexadecimal.
     hash: String,
     /// Its bytes.
     size: u64,
-    /// Where it is.
-    path: PathBuf,
+    /// It, whatever has its name by the time that it is sent.
+    file: Arc<File>,
 }
 
 /// A program, and the MPI library that belongs to it, if there is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 struct Build {
     program: Sent,
     library: Option<Sent>,
@@ -99,28 +101,32 @@ impl Builds {
         // read as one: what some programs named `head` read they do not write.
         let mut cases = String::new();
         for (arch, build) in &self.all {
-            if let Ok(Build { program: Sent { hash, size, .. }, library }) = build {
-                let machine = pattern(arch);
-                let (l, k) = library.as_ref().map_or((NONE, 0), |it| (&it.hash, it.size));
-                let _ = write!(cases, "\"Linux {machine}) h={hash}; s={size}; l={l}; k={k};; ");
+            if let Ok(build) = build {
+                let (machine, n, Sent { hash, size, .. }) =
+                    (pattern(arch), build.name(), &build.program);
+                let (l, k) = build.library.as_ref().map_or((NONE, 0), |it| (&it.hash, it.size));
+                let _ =
+                    write!(cases, "\"Linux {machine}) n={n}; h={hash}; s={size}; l={l}; k={k};; ");
             }
         }
         let sources = &self.sources;
         format!(
             "echo; umask 077; m=$(uname -sm); case \"$m\" in {cases}\
              *) echo \"{MARK}other $m\"; exit 1;; esac; \
-             d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-$h; \
-             v() {{ [ \"$(\"$1\" daemon verify $h {sources} $l)\" = $h ]; }}; \
-             p() {{ ln \"$t$1\" \"$f$1\" 2>/dev/null || v \"$f\" 2>/dev/null || \
-             mv -f \"$t$1\" \"$f$1\"; }}; \
-             ls \"$d\" >/dev/null 2>&1; if v \"$f\" 2>/dev/null; \
+             d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-$n; \
+             v() {{ [ \"$(\"$1\" daemon verify $h {sources} $2)\" = $h ]; }}; \
+             ls \"$d\" >/dev/null 2>&1; if v \"$f\" $l 2>/dev/null; \
              then echo \"{MARK}has $m\"; \
              else echo \"{MARK}lacks $m\"; read -r go || exit 1; t=$f.$(uname -n).$$; \
              mkdir -p \"$d\" && head -c $((s + k)) >\"$t.both\" && \
              head -c $s \"$t.both\" >\"$t\" && chmod 700 \"$t\" && \
              {{ [ $k = 0 ] || tail -c $k \"$t.both\" >\"$t{CARRIED}\"; }} && rm \"$t.both\" && \
-             v \"$t\" && {{ sync \"$t\"* 2>/dev/null || :; }} && \
-             {{ [ $k = 0 ] || p {CARRIED}; }} && p \"\" || \
+             v \"$t\" $l && {{ sync \"$t\"* 2>/dev/null || :; }} && \
+             {{ [ $k = 0 ] || ln \"$t{CARRIED}\" \"$f{CARRIED}\" 2>/dev/null || \
+             cmp -s \"$t{CARRIED}\" \"$f{CARRIED}\" || \
+             mv -f \"$t{CARRIED}\" \"$f{CARRIED}\"; }} && \
+             {{ ln \"$t\" \"$f\" 2>/dev/null || v \"$f\" {NONE} 2>/dev/null || \
+             mv -f \"$t\" \"$f\"; }} || \
              {{ rm -f \"$t\" \"$t\".*; echo \"{MARK}broken $d\"; exit 1; }}; \
              rm -f \"$t\" \"$t\".*; echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
         )
@@ -133,7 +139,9 @@ impl Builds {
     pub fn files(&self, machine: &str) -> io::Result<Vec<File>> {
         let (_, build) = self.known(machine).ok_or(ErrorKind::NotFound)?;
         let Build { program, library } = build.as_ref().map_err(|_| ErrorKind::NotFound)?;
-        [Some(program), library.as_ref()].iter().flatten().map(|it| File::open(&it.path)).collect()
+        // Each host's sending has a place of its own in it.
+        let open = |it: &&Sent| File::open(format!("/proc/self/fd/{}", it.file.as_raw_fd()));
+        [Some(program), library.as_ref()].iter().flatten().map(open).collect()
     }
 
     fn known(&self, machine: &str) -> Option<&(&'static str, Result<Build, Wrong>)> {
@@ -162,6 +170,16 @@ impl Builds {
 }
 
 impl Build {
+    /// What it is called on a host: by all that it is made of, so that another library makes
+    /// another build of it.
+    fn name(&self) -> String {
+        let Build { program, library } = self;
+        let both = |library: &Sent| [&program.hash[..], &library.hash].concat();
+        let both =
+            library.as_ref().map(|it| blake3::hash(both(it).as_bytes()).to_hex().to_string());
+        both.unwrap_or_else(|| program.hash.clone())
+    }
+
     fn of(program: &Path, library: Option<PathBuf>) -> io::Result<Build> {
         let program = Sent::of(program)?;
         Ok(Build { program, library: library.map(|path| Sent::of(&path)).transpose()? })
@@ -170,10 +188,13 @@ impl Build {
 
 impl Sent {
     fn of(path: &Path) -> io::Result<Sent> {
-        let (hash, size) = hash(path).map_err(|error| {
+        let read = || {
+            let file = File::open(path)?;
+            hash(&file).map(|(hash, size)| Sent { hash, size, file: Arc::new(file) })
+        };
+        read().map_err(|error| {
             io::Error::new(error.kind(), format!("{} cannot be sent: {error}", path.display()))
-        })?;
-        Ok(Sent { hash, size, path: path.to_owned() })
+        })
     }
 }
 
@@ -184,18 +205,27 @@ fn beside(folder: &Path, arch: &str) -> Result<Build, Wrong> {
         ErrorKind::NotFound => Wrong::Missing,
         _ => Wrong::Other(format!("not to be read: {error}")),
     };
-    let mut head = Vec::new();
-    let file = File::open(&path).map_err(unread)?;
-    file.take(elf::HEAD as u64).read_to_end(&mut head).map_err(unread)?;
-    match Kind::of(&head).map(Kind::processor) {
-        Some(Some(own)) if own == arch => {
-            // What else lies there is for this processor.
-            let library = Some(library::carried(&path)).filter(|path| path.is_file());
-            Build::of(&path, library).map_err(unread)
-        }
-        Some(Some(other)) => Err(Wrong::Other(format!("for {other}"))),
-        _ => Err(Wrong::Other("no program".to_owned())),
+    // What else lies there is for this processor.
+    let library = Some(library::carried(&path)).filter(|path| path.is_file());
+    match processor_of(&path).map_err(unread)? {
+        Some(own) if own == arch => {}
+        Some(other) => return Err(Wrong::Other(format!("for {other}"))),
+        None => return Err(Wrong::Other("no program".to_owned())),
     }
+    if let Some(library) = &library
+        && processor_of(library).map_err(unread)? != Some(arch)
+    {
+        let why = format!("beside {}, which is not for it", library.display());
+        return Err(Wrong::Other(why));
+    }
+    Build::of(&path, library).map_err(unread)
+}
+
+/// For which processor an ELF file is.
+fn processor_of(path: &Path) -> io::Result<Option<&'static str>> {
+    let mut head = Vec::new();
+    File::open(path)?.take(elf::HEAD as u64).read_to_end(&mut head)?;
+    Ok(Kind::of(&head).and_then(Kind::processor))
 }
 
 /// The processor of machines that the kernel calls so.
@@ -235,7 +265,7 @@ pub enum Unfit {
     /// It was damaged on its way.
     #[error("it is not what was sent")]
     Damaged,
-    /// So was the library, or it lacks.
+    /// The library was, or is not there.
     #[error("the MPI library beside it is not what was sent")]
     Library,
     /// Its other side may mean other things by what it says.
@@ -257,11 +287,11 @@ pub enum Unfit {
 /// # Errors
 /// [`Unfit`].
 pub fn verify(hash: &str, asked: &str, own: &str, library: &str) -> Result<(), Unfit> {
-    if self::hash(Path::new(PROGRAM))?.0 != hash {
+    if self::hash(&File::open(PROGRAM)?)?.0 != hash {
         return Err(Unfit::Damaged);
     }
-    let carried = library::carried(&std::fs::read_link(PROGRAM)?);
-    if library != NONE && !self::hash(&carried).is_ok_and(|(own, _)| own == library) {
+    let carried = || self::hash(&File::open(library::carried(&std::fs::read_link(PROGRAM)?))?);
+    if library != NONE && !carried().is_ok_and(|(own, _)| own == library) {
         return Err(Unfit::Library);
     }
     match asked == own {
@@ -270,9 +300,9 @@ pub fn verify(hash: &str, asked: &str, own: &str, library: &str) -> Result<(), U
     }
 }
 
-fn hash(path: &Path) -> io::Result<(String, u64)> {
+fn hash(file: &File) -> io::Result<(String, u64)> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(File::open(path)?)?;
+    hasher.update_reader(file)?;
     Ok((hasher.finalize().to_hex().to_string(), hasher.count()))
 }
 
@@ -294,6 +324,7 @@ mod tests {
         head.truncate(64);
         (head[18], head[19]) = match arch {
             "aarch64" => (183, 0),
+            "loongarch64" => (2, 1),
             "riscv64" => (243, 0),
             _ => (62, 0),
         };
@@ -329,7 +360,11 @@ mod tests {
         home.file("muster.riscv64", &head_for(OTHER));
         home.file("muster.s390x", b"#!/bin/sh\n");
         home.file("libmpi_abi.so", b"here");
-        home.file(&format!("muster.{OTHER}{CARRIED}"), b"there");
+        let mut there = head_for(OTHER);
+        there.extend(b"library");
+        home.file(&format!("muster.{OTHER}{CARRIED}"), &there);
+        home.file("muster.loongarch64", &head_for("loongarch64"));
+        home.file(&format!("muster.loongarch64{CARRIED}"), &there);
         let builds = Builds::of(&home.join("muster"), "abc").expect("we run");
         let sent = |machine: &str| {
             let bytes = |mut file: File| {
@@ -340,13 +375,19 @@ mod tests {
         };
         let own = std::fs::read(PROGRAM).expect("it is read");
         assert!(sent(&format!("Linux {HERE}")).is_ok_and(|all| all == [&own[..], b"here"]));
-        assert!(sent(&format!("Linux {OTHER}")).is_ok_and(|all| all == [&other[..], b"there"]));
-        for machine in ["Linux riscv64", "Linux s390x", "Linux ppc64le", "Darwin arm64"] {
+        assert!(sent(&format!("Linux {OTHER}")).is_ok_and(|all| all == [&other[..], &there[..]]));
+        for machine in
+            ["Linux loongarch64", "Linux riscv64", "Linux s390x", "Linux ppc64le", "Darwin arm64"]
+        {
             assert!(sent(machine).is_err(), "{machine}");
         }
         let at = |arch: &str| home.join(format!("muster.{arch}")).display().to_string();
         for (machine, said) in [
             ("Linux riscv64", format!("{} is for {OTHER}. Build", at("riscv64"))),
+            (
+                "Linux loongarch64",
+                format!("{}{CARRIED}, which is not for it. Build", at("loongarch64")),
+            ),
             ("Linux s390x", format!("{} is no program. Build", at("s390x"))),
             ("Linux ppc64le", format!("is for {HERE}, and there is no {}. Build", at("ppc64le"))),
             ("Linux armv7l", "--target armv7-unknown-linux-gnueabihf -p muster-cli".to_owned()),
@@ -411,7 +452,7 @@ mod tests {
 
         /// The name of the program that the host keeps.
         fn wide(&self) -> String {
-            format!("muster-{}", self.builds.all[0].1.as_ref().expect("it is there").program.hash)
+            format!("muster-{}", self.builds.all[0].1.as_ref().expect("it is there").name())
         }
 
         /// What the host keeps, by name and inode.
@@ -437,7 +478,6 @@ mod tests {
         assert_eq!(host.kept().len(), 3, "nothing is left beside them and the library");
     }
 
-    /// As where only the library was built again.
     #[test]
     fn a_host_that_has_the_program_and_another_library_gets_that_and_keeps_the_program() {
         let host = Shell::new("carry-library");
