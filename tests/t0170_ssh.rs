@@ -324,9 +324,10 @@ fn a_host_of_another_processor_runs_the_program_for_that_or_its_user_hears_which
     };
     let said = muster(&["up", "--tolerate-missing", "--hosts", "lab.txt"]).run().ok();
     // It came there and ran, though it is none that keeps a host's part.
-    let said = said.says(
-        "without h2: the program cannot be kept in /root/.cache/muster and run: an i686 program",
-    );
+    let program = bin.join("muster.i686").display().to_string();
+    let said = said.says(&format!(
+        "without h2: {program} cannot be kept in /root/.cache/muster and run: an i686 program"
+    ));
     let file = bin.join("muster.riscv64");
     said.says(&format!("without h3: it is Linux riscv64; {} is for i686.", file.display()));
     assert_eq!(muster(&["run", "hostname"]).run().ok().out, "h1\n");

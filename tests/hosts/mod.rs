@@ -179,7 +179,7 @@ impl Hosts {
             let mut words = line.split(' ');
             let pid: i32 = words.next().and_then(|pid| pid.parse().ok()).unwrap_or(0);
             let is_others =
-                ["sshd: ", "/proc/", "slurm", "munged"].iter().any(|o| line.contains(o));
+                ["sshd: ", "/proc/[", "slurm", "munged"].iter().any(|o| line.contains(o));
             pid > 1 && words.next().is_some() && !is_others
         };
         let own = |line: &&str| !line.contains("sh -ec") && !line.contains("tr \\0");
@@ -240,10 +240,8 @@ impl Hosts {
                     let found = self.inside(host, files);
                     let found = found.lines().filter(|path| !self.home.starts_with(path));
                     left.extend(found.map(str::to_owned));
-                    // A program, and the library that is carried with it.
                     let cached = self.inside(host, "find /root/.cache -type f 2>/dev/null || :");
-                    let programs = cached.lines().filter(|path| !path.ends_with(".libmpi_abi.so"));
-                    left.extend(programs.skip(1).map(str::to_owned));
+                    left.extend(beside_one_build(&cached));
                 } else if self.runtime().exists() {
                     left.push(self.runtime().display().to_string());
                 }
@@ -255,6 +253,23 @@ impl Hosts {
             }
         }
     }
+}
+
+/// Of the files of a cache those that do not belong to one program and the library that was carried
+/// with it.
+fn beside_one_build(cached: &str) -> Vec<String> {
+    let is_program = |path: &&str| {
+        let hash = path.strip_prefix("/root/.cache/muster/muster-");
+        hash.is_some_and(|hash| hash.len() == 64 && hash.bytes().all(|c| c.is_ascii_hexdigit()))
+    };
+    let program = cached.lines().find(is_program);
+    let belongs = |path: &&str| {
+        program.is_some_and(|program| match path.strip_prefix(program) {
+            Some(behind) => ["", ".libmpi_abi.so"].contains(&behind),
+            None => false,
+        })
+    };
+    cached.lines().filter(|path| !belongs(path)).map(str::to_owned).collect()
 }
 
 impl Drop for Hosts {

@@ -46,7 +46,11 @@ enum Daemon {
         /// What build.rs makes of them
         sources: String,
         /// That of the MPI library beside it, or `none`
+        #[arg(default_value = "none")]
         library: String,
+        /// What builds of other sources may ask as well: they are told that they are others
+        #[arg(hide = true)]
+        further: Vec<String>,
     },
     /// Manage a cluster until standard input ends
     Manager {
@@ -83,7 +87,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             return Ok(keep(context, *nodes, arch, *beyond));
         }
         Daemon::Host => hosts::guest::run()?,
-        Daemon::Verify { hash, sources, library } => {
+        Daemon::Verify { hash, sources, library, .. } => {
             hosts::carry::verify(hash, sources, SOURCES, library)?;
             // Said, since a shell takes an empty file for a program that succeeds.
             writeln!(std::io::stdout(), "{hash}")?;

@@ -5,8 +5,8 @@
 //!
 //! A build is known by the BLAKE3 hashes of its files. On a host it is kept in the user's cache,
 //! under a name made of them, and asked there whether it is what its name says. It is written
-//! beside, asked, and then gets its name, behind the library: who looks meanwhile finds all of it
-//! or nothing. Where hosts share the cache several may do that at once, and what is right is never
+//! beside, asked, and then gets its name, the library behind it: who finds only the program sends
+//! both. Where hosts share the cache several may do that at once, and what is right is not
 //! replaced, each of the two by itself: another host may run it already, and over NFS a file that
 //! has lost its last name is gone for who has it mapped.
 
@@ -57,8 +57,13 @@ pub struct Builds {
 enum Wrong {
     Missing,
     /// Its file is something else.
-    Other(String),
+    Program(String),
+    /// That of the library beside it is.
+    Library(String),
 }
+
+/// What users call this process's program.
+const OWN: &str = "the program";
 
 /// Where this process's program is, also when its name is gone.
 const PROGRAM: &str = "/proc/self/exe";
@@ -96,52 +101,85 @@ impl Builds {
     /// and what machine the host is; where it is missing, it reads a line and the program, and says
     /// what came of that. No part of it is secret, and nothing of it needs quoting but the whole.
     pub fn command(&self) -> String {
-        // What a shell says first may not end its line, behind which no word is seen. To list a
-        // directory has a client of NFS ask whether what it knew of it is still so. Both files are
-        // read as one: what some programs named `head` read they do not write.
         let mut cases = String::new();
         for (arch, build) in &self.all {
             if let Ok(build) = build {
-                let (machine, n, Sent { hash, size, .. }) =
-                    (pattern(arch), build.name(), &build.program);
-                let (l, k) = build.library.as_ref().map_or((NONE, 0), |it| (&it.hash, it.size));
-                let _ =
-                    write!(cases, "\"Linux {machine}) n={n}; h={hash}; s={size}; l={l}; k={k};; ");
+                let (of, Sent { hash, size, .. }) = (pattern(arch), &build.program);
+                let (n, library) = (build.name(), build.library.as_ref());
+                let (l, k) = library.map_or((NONE, 0), |it| (&it.hash, it.size));
+                let _ = write!(cases, "\"Linux {of}) n={n}; h={hash}; s={size}; l={l}; k={k};; ");
             }
         }
         let sources = &self.sources;
-        format!(
+        // What a shell says first may not end its line, behind which no word is seen. To list a
+        // directory has a client of NFS ask whether what it knew of it is still so.
+        let begin = format!(
             "echo; umask 077; m=$(uname -sm); case \"$m\" in {cases}\
              *) echo \"{MARK}other $m\"; exit 1;; esac; \
              d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-$n; \
-             v() {{ [ \"$(\"$1\" daemon verify $h {sources} $2)\" = $h ]; }}; \
-             ls \"$d\" >/dev/null 2>&1; if v \"$f\" $l 2>/dev/null; \
-             then echo \"{MARK}has $m\"; \
-             else echo \"{MARK}lacks $m\"; read -r go || exit 1; t=$f.$(uname -n).$$; \
-             mkdir -p \"$d\" && head -c $((s + k)) >\"$t.both\" && \
-             head -c $s \"$t.both\" >\"$t\" && chmod 700 \"$t\" && \
-             {{ [ $k = 0 ] || tail -c $k \"$t.both\" >\"$t{CARRIED}\"; }} && rm \"$t.both\" && \
-             v \"$t\" $l && {{ sync \"$t\"* 2>/dev/null || :; }} && \
-             {{ [ $k = 0 ] || ln \"$t{CARRIED}\" \"$f{CARRIED}\" 2>/dev/null || \
-             cmp -s \"$t{CARRIED}\" \"$f{CARRIED}\" || \
-             mv -f \"$t{CARRIED}\" \"$f{CARRIED}\"; }} && \
-             {{ ln \"$t\" \"$f\" 2>/dev/null || v \"$f\" {NONE} 2>/dev/null || \
-             mv -f \"$t\" \"$f\"; }} || \
-             {{ rm -f \"$t\" \"$t\".*; echo \"{MARK}broken $d\"; exit 1; }}; \
-             rm -f \"$t\" \"$t\".*; echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
+             ls \"$d\" >/dev/null 2>&1; "
+        );
+        // Whether a file is that long: some shells run what lacks its end as a script. Whether a
+        // program is the right one, and has that library.
+        let judge = format!(
+            "z() {{ [ \"$(wc -c <\"$1\")\" = $2 ]; }}; \
+             v() {{ z \"$1\" $s && [ \"$(\"$1\" daemon verify $h {sources} $2)\" = $h ]; }}; "
+        );
+        // One of the two gets its name. What is there is judged, and replaced only if it is wrong
+        // and still the same: another host may have done so meanwhile.
+        let place = "p() { [ -d \"$f$1\" ] && return 1; \
+                     ln \"$t$1\" \"$f$1\" 2>/dev/null && return; \
+                     w=$(ls -di \"$f$1\"); v \"$f\" $2 2>/dev/null || \
+                     { [ \"$w\" = \"$(ls -di \"$f$1\")\" ] && mv -f \"$t$1\" \"$f$1\"; } || \
+                     v \"$f\" $2; }; \
+                     c() { rm -f \"$t\" \"$t\".*; }; ";
+        // Both come as one file: what some programs named `head` read they do not write. It is cut
+        // where it lies, so that it takes no more room than both. Who was killed a day ago has
+        // left what it had.
+        let take = format!(
+            "t=$f.part.$(cat /proc/sys/kernel/random/uuid); trap \"c; exit 1\" HUP INT TERM; \
+             mkdir -p \"$d\" && {{ find \"$d\" -name \"muster-*.part.*\" -mtime +0 \
+             -exec rm -f {{}} + 2>/dev/null || :; }} && \
+             head -c $((s + k)) >\"$t\" && z \"$t\" $((s + k)) && \
+             {{ [ $k = 0 ] || {{ tail -c $k \"$t\" >\"$t{CARRIED}\" && \
+             dd if=/dev/null of=\"$t\" bs=1 seek=$s 2>/dev/null; }}; }} && \
+             chmod 700 \"$t\" && v \"$t\" $l && {{ sync \"$t\"* 2>/dev/null || :; }} && \
+             p \"\" {NONE} && {{ [ $k = 0 ] || p {CARRIED} $l; }}"
+        );
+        format!(
+            "{begin}{judge}if v \"$f\" $l 2>/dev/null; then echo \"{MARK}has $m\"; \
+             else echo \"{MARK}lacks $m\"; read -r go || exit 1; {place}{take} || \
+             {{ c; echo \"{MARK}broken $d\"; exit 1; }}; \
+             c; echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
         )
     }
 
-    /// What is sent to a machine that `uname -sm` names so, one behind the other.
+    /// What is sent to a machine that `uname -sm` names so, one behind the other. Each is as long
+    /// as was told, also if somebody cuts or writes it meanwhile: then the host says that it is
+    /// not what was sent.
     ///
     /// # Errors
     /// Why nothing is, and what to do.
-    pub fn files(&self, machine: &str) -> io::Result<Vec<File>> {
+    pub fn files(&self, machine: &str) -> io::Result<Vec<Box<dyn Read + Send>>> {
         let (_, build) = self.known(machine).ok_or(ErrorKind::NotFound)?;
         let Build { program, library } = build.as_ref().map_err(|_| ErrorKind::NotFound)?;
-        // Each host's sending has a place of its own in it.
-        let open = |it: &&Sent| File::open(format!("/proc/self/fd/{}", it.file.as_raw_fd()));
+        let open = |it: &&Sent| -> io::Result<Box<dyn Read + Send>> {
+            // Each host's sending has a place of its own in it.
+            let file = File::open(format!("/proc/self/fd/{}", it.file.as_raw_fd()))?;
+            Ok(Box::new(file.chain(io::repeat(0)).take(it.size)))
+        };
         [Some(program), library.as_ref()].iter().flatten().map(open).collect()
+    }
+
+    /// The program for a machine that `uname -sm` names so, as its user knows it.
+    pub fn program(&self, machine: &str) -> String {
+        match self.known(machine) {
+            Some((arch, _)) if *arch != HERE => {
+                let beside = self.folder.join(format!("muster.{arch}"));
+                if beside.exists() { beside.display().to_string() } else { OWN.to_owned() }
+            }
+            _ => OWN.to_owned(),
+        }
     }
 
     fn known(&self, machine: &str) -> Option<&(&'static str, Result<Build, Wrong>)> {
@@ -155,16 +193,28 @@ impl Builds {
         let Some((arch, build)) = self.known(machine) else {
             return format!("{it}, and Muster runs on Linux, on {}", PROCESSORS.join(", "));
         };
-        let place = self.folder.join(format!("muster.{arch}"));
-        let place = place.display();
-        let why = match build {
-            Err(Wrong::Other(what)) => format!("{place} is {what}"),
-            _ => format!("this program is for {HERE}, and there is no {place}"),
+        let program = self.folder.join(format!("muster.{arch}"));
+        let library = library::carried(&program);
+        let (program, library) = (program.display(), library.display());
+        let (why, package, file) = match build {
+            Err(Wrong::Library(what)) => (
+                format!("{library} is {what}. Remove it, or build it"),
+                "muster-mpi-abi",
+                "libmpi_abi.so",
+            ),
+            Err(Wrong::Program(what)) => {
+                (format!("{program} is {what}. Build it"), "muster-cli", "muster")
+            }
+            _ => {
+                let why =
+                    format!("this program is for {HERE}, and there is no {program}. Build it");
+                (why, "muster-cli", "muster")
+            }
         };
         let target = target(arch);
         format!(
-            "{it}; {why}. Build it of the same sources: cargo build --release --target {target} \
-             -p muster-cli, and copy target/{target}/release/muster there"
+            "{it}; {why} of the same sources: cargo build --release --target {target} \
+             -p {package}, and copy target/{target}/release/{file} there"
         )
     }
 }
@@ -198,27 +248,24 @@ impl Sent {
     }
 }
 
-/// The program for a processor that lies beside this one, if it is what its name says.
+/// The program for a processor that lies beside this one, if it is what its name says, and the
+/// library, for which the same holds.
 fn beside(folder: &Path, arch: &str) -> Result<Build, Wrong> {
     let path = folder.join(format!("muster.{arch}"));
-    let unread = |error: io::Error| match error.kind() {
-        ErrorKind::NotFound => Wrong::Missing,
-        _ => Wrong::Other(format!("not to be read: {error}")),
+    let unread = |error: io::Error| format!("not to be read: {error}");
+    let is_for = |path: &Path| match processor_of(path).map_err(unread)? {
+        Some(own) if own == arch => Ok(()),
+        Some(other) => Err(format!("for {other}")),
+        None => Err("no program".to_owned()),
     };
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(Wrong::Missing),
+        _ => is_for(&path).map_err(Wrong::Program)?,
+    }
     // What else lies there is for this processor.
     let library = Some(library::carried(&path)).filter(|path| path.is_file());
-    match processor_of(&path).map_err(unread)? {
-        Some(own) if own == arch => {}
-        Some(other) => return Err(Wrong::Other(format!("for {other}"))),
-        None => return Err(Wrong::Other("no program".to_owned())),
-    }
-    if let Some(library) = &library
-        && processor_of(library).map_err(unread)? != Some(arch)
-    {
-        let why = format!("beside {}, which is not for it", library.display());
-        return Err(Wrong::Other(why));
-    }
-    Build::of(&path, library).map_err(unread)
+    library.as_deref().map_or(Ok(()), is_for).map_err(Wrong::Library)?;
+    Build::of(&path, library).map_err(|error| Wrong::Program(unread(error)))
 }
 
 /// For which processor an ELF file is.
@@ -287,6 +334,9 @@ pub enum Unfit {
 /// # Errors
 /// [`Unfit`].
 pub fn verify(hash: &str, asked: &str, own: &str, library: &str) -> Result<(), Unfit> {
+    if asked != own {
+        return Err(Unfit::Sources { own: own.to_owned(), asked: asked.to_owned() });
+    }
     if self::hash(&File::open(PROGRAM)?)?.0 != hash {
         return Err(Unfit::Damaged);
     }
@@ -294,10 +344,7 @@ pub fn verify(hash: &str, asked: &str, own: &str, library: &str) -> Result<(), U
     if library != NONE && !carried().is_ok_and(|(own, _)| own == library) {
         return Err(Unfit::Library);
     }
-    match asked == own {
-        true => Ok(()),
-        false => Err(Unfit::Sources { own: own.to_owned(), asked: asked.to_owned() }),
-    }
+    Ok(())
 }
 
 fn hash(file: &File) -> io::Result<(String, u64)> {
@@ -311,6 +358,7 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
     use std::collections::BTreeMap;
+    use std::fs::Permissions;
     use std::io::Write;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::process::{Command, Stdio};
@@ -367,7 +415,7 @@ mod tests {
         home.file(&format!("muster.loongarch64{CARRIED}"), &there);
         let builds = Builds::of(&home.join("muster"), "abc").expect("we run");
         let sent = |machine: &str| {
-            let bytes = |mut file: File| {
+            let bytes = |mut file: Box<dyn Read + Send>| {
                 let mut bytes = Vec::new();
                 file.read_to_end(&mut bytes).map(|_| bytes)
             };
@@ -386,7 +434,7 @@ mod tests {
             ("Linux riscv64", format!("{} is for {OTHER}. Build", at("riscv64"))),
             (
                 "Linux loongarch64",
-                format!("{}{CARRIED}, which is not for it. Build", at("loongarch64")),
+                format!("{}{CARRIED} is for {OTHER}. Remove it, or build", at("loongarch64")),
             ),
             ("Linux s390x", format!("{} is no program. Build", at("s390x"))),
             ("Linux ppc64le", format!("is for {HERE}, and there is no {}. Build", at("ppc64le"))),
@@ -399,6 +447,9 @@ mod tests {
         assert_eq!(["i586", "armv8l", "mips"].map(processor), [Some("i686"), Some("arm"), None]);
     }
 
+    /// A folder whose name a shell may take for something else.
+    const CACHE: &str = "a *$1 cache";
+
     /// The line for `sh` is run by one, on a host whose `uname` says what it is told to; what it
     /// is sent is a script that says what a build says.
     struct Shell {
@@ -409,14 +460,13 @@ mod tests {
     impl Shell {
         fn new(test: &str) -> Shell {
             let home = Scratch::new(test);
-            let uname =
-                "#!/bin/sh\n[ \"$1\" = -n ] && { eval \"$THEN\"; echo h1; } || echo Linux $MACHINE";
-            home.file("uname", uname.as_bytes());
-            let mode = std::fs::Permissions::from_mode(0o755);
-            std::fs::set_permissions(home.join("uname"), mode).expect("set");
+            for (name, does) in [("uname", "echo Linux $MACHINE"), ("sync", "eval \"$THEN\"")] {
+                let place = home.file(name, format!("#!/bin/sh\n{does}\n").as_bytes());
+                std::fs::set_permissions(place, Permissions::from_mode(0o755)).expect("set");
+            }
             home.file("right", b"right");
             let build = |name: &str, library: Option<PathBuf>| {
-                let has = format!("[ $5 = none ] || [ \"$(cat $0{CARRIED})\" = right ]");
+                let has = format!("[ $5 = none ] || [ \"$(cat \"$0{CARRIED}\")\" = right ]");
                 let script = format!("#!/bin/sh\n[ \"$2\" = verify ] || exec echo ran {name}\n");
                 let path = home.file(name, format!("{script}{{ {has}; }} && echo $3\n").as_bytes());
                 Build::of(&path, library).expect("it is read")
@@ -429,13 +479,13 @@ mod tests {
         }
 
         /// What is said by a host of that kind that is sent these files, on which something is done
-        /// while it gets them.
+        /// before they get their names.
         fn called(&self, machine: &str, files: &[&str], then: &str) -> String {
             let home = &self.home;
             let path = format!("{}:/bin:/usr/bin", home.display());
             let mut shell = Command::new("/bin/sh");
             shell.args(["-c", &self.builds.command()]).env("PATH", path).env("MACHINE", machine);
-            shell.env("XDG_CACHE_HOME", &**home).env("THEN", then).current_dir(&**home);
+            shell.env("XDG_CACHE_HOME", home.join(CACHE)).env("THEN", then).current_dir(&**home);
             let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("sh");
             let mut to = shell.stdin.take().expect("it is piped");
             let files =
@@ -450,6 +500,11 @@ mod tests {
             said.strip_prefix('\n').expect("what a login says has an end").to_owned()
         }
 
+        /// Where the host keeps what it gets.
+        fn place(&self) -> PathBuf {
+            self.home.join(CACHE).join("muster")
+        }
+
         /// The name of the program that the host keeps.
         fn wide(&self) -> String {
             format!("muster-{}", self.builds.all[0].1.as_ref().expect("it is there").name())
@@ -457,7 +512,7 @@ mod tests {
 
         /// What the host keeps, by name and inode.
         fn kept(&self) -> BTreeMap<String, u64> {
-            let all = std::fs::read_dir(self.home.join("muster")).expect("it is there").flatten();
+            let all = std::fs::read_dir(self.place()).expect("it is there").flatten();
             let each = |one: std::fs::DirEntry| {
                 let name = one.file_name().into_string().expect("text");
                 (name, one.metadata().expect("it is there").ino())
@@ -479,7 +534,46 @@ mod tests {
     }
 
     #[test]
-    fn a_host_that_has_the_program_and_another_library_gets_that_and_keeps_the_program() {
+    fn another_library_makes_another_build_and_leaves_that_which_runs() {
+        let mut host = Shell::new("carry-builds");
+        host.called("riscv64", &["wide", "right"], "");
+        let before = host.kept();
+        let (_, Ok(build)) = &mut host.builds.all[0] else { panic!("it is there") };
+        build.library.as_mut().expect("it has one").hash = "0".to_owned();
+        assert_ne!(format!("{}{CARRIED}", host.wide()), *before.keys().last().expect("one"));
+        assert_eq!(
+            host.called("riscv64", &["wide", "right"], ""),
+            "lacks Linux riscv64\nhas it\nran wide\n"
+        );
+        let after = host.kept();
+        assert_eq!(after.len(), 4);
+        assert!(before.iter().all(|(name, inode)| after.get(name) == Some(inode)), "{after:?}");
+    }
+
+    #[test]
+    fn what_is_sent_is_what_was_hashed_and_as_long_whatever_becomes_of_the_file() {
+        let host = Shell::new("carry-open");
+        let sent = || {
+            let mut all = Vec::new();
+            for mut file in host.builds.files("Linux riscv64").expect("they are there") {
+                file.read_to_end(&mut all).expect("it is read");
+            }
+            all
+        };
+        let before = sent();
+        std::fs::remove_file(host.home.join("right")).expect("removed");
+        host.home.file("right", b"wrong");
+        assert_eq!(sent(), before, "another file has its name");
+        let program = host.home.join("wide");
+        let file = File::options().write(true).open(&program).expect("it is there");
+        file.set_len(8).expect("it is cut");
+        let cut = sent();
+        assert_eq!((cut.len(), &cut[..8]), (before.len(), &before[..8]));
+        assert!(cut.ends_with(b"right"));
+    }
+
+    #[test]
+    fn a_damaged_library_is_replaced_and_nothing_else() {
         let host = Shell::new("carry-library");
         let called = |files: &[&str]| host.called("riscv64", files, "");
         host.home.file("wrong", b"wrong");
@@ -489,7 +583,7 @@ mod tests {
         assert_eq!(host.kept(), BTreeMap::new());
         called(&["wide", "right"]);
         let before = host.kept();
-        let place = host.home.join("muster").join(&library);
+        let place = host.place().join(&library);
         for spoiled in [None, Some("")] {
             std::fs::remove_file(&place).expect("it is there");
             spoiled.iter().for_each(|text| std::fs::write(&place, text).expect("written"));
@@ -501,29 +595,69 @@ mod tests {
         assert_eq!((after.len(), after[&program]), (2, before[&program]));
     }
 
-    /// Over NFS its daemons there lost the file that they were running.
     #[test]
-    fn a_program_that_another_host_has_put_into_a_shared_cache_meanwhile_stays_what_is_damaged_not()
+    fn what_is_cut_off_on_its_way_is_not_run_and_not_kept_nor_what_was_left_days_ago() {
+        let host = Shell::new("carry-cut");
+        host.home.file("cut", b"#!/bin/sh\necho ran >ran\n");
+        std::fs::create_dir_all(host.place()).expect("made");
+        let old = host.place().join("muster-0.part.0");
+        let file = File::create(&old).expect("made");
+        let days = std::time::Duration::from_secs(3 * 24 * 3600);
+        file.set_modified(std::time::SystemTime::now() - days).expect("set");
+        let said = host.called("riscv64", &["cut"], "");
+        assert!(said.starts_with("lacks Linux riscv64\nbroken "), "{said}");
+        assert!(!host.home.join("ran").exists());
+        assert_eq!(host.kept(), BTreeMap::new());
+    }
+
+    /// Over NFS its daemons there lost the files that they were running.
+    #[test]
+    fn what_another_host_has_put_into_a_shared_cache_meanwhile_stays_and_what_is_damaged_does_not()
     {
         let host = Shell::new("carry-shared");
         let name = host.wide();
+        let library = format!("{name}{CARRIED}");
         let put = |from: &str| {
+            let place = format!("\"$XDG_CACHE_HOME/muster/{name}\"");
             format!(
-                "cp right muster/{name}{CARRIED}; cp {from} muster/{name}; \
-                 chmod 700 muster/{name}; ln muster/{name} put"
+                "cp right {place}{CARRIED}; cp {from} {place}; chmod 700 {place}; ln {place} put"
             )
         };
-        std::fs::create_dir(host.home.join("muster")).expect("made");
-        let said = host.called("riscv64", &["wide", "right"], &put("wide"));
-        assert_eq!(said, "lacks Linux riscv64\nhas it\nran wide\n");
         let inode =
             |name: &str| std::fs::metadata(host.home.join(name)).expect("it is there").ino();
-        assert_eq!((host.kept().len(), host.kept()[&name]), (2, inode("put")));
+        let said = host.called("riscv64", &["wide", "right"], &put("wide"));
+        assert_eq!(said, "lacks Linux riscv64\nhas it\nran wide\n");
+        let first = host.kept();
+        assert_eq!((first.len(), first[&name]), (2, inode("put")));
         std::fs::remove_file(host.home.join("put")).expect("removed");
-        std::fs::remove_file(host.home.join("muster").join(&name)).expect("removed");
+        std::fs::remove_file(host.place().join(&name)).expect("removed");
         host.home.file("damaged", b"#!/bin/sh\nexit 1\n");
         let said = host.called("riscv64", &["wide", "right"], &put("damaged"));
         assert_eq!(said, "lacks Linux riscv64\nhas it\nran wide\n");
-        assert_ne!(host.kept()[&name], inode("put"));
+        let second = host.kept();
+        assert_ne!(second[&name], inode("put"));
+        assert_eq!(second[&library], first[&library], "it was right");
+    }
+
+    /// As when both have found it damaged.
+    #[test]
+    fn of_two_hosts_that_replace_what_is_damaged_the_later_leaves_what_the_first_has_put() {
+        let host = Shell::new("carry-two");
+        let name = host.wide();
+        host.called("riscv64", &["wide", "right"], "");
+        let place = host.place().join(&name);
+        // It says no, and has another take its place meanwhile.
+        let script =
+            "#!/bin/sh\ncp wide new; chmod 700 new; ln -f new put; mv new \"$0\"; exit 1\n";
+        let length = std::fs::metadata(&place).expect("it is there").len() as usize;
+        let script = format!("{script:#<length$}");
+        std::fs::write(&place, &script).expect("written");
+        // The first look has mended it already.
+        let then = format!("cp damaged \"$XDG_CACHE_HOME/muster/{name}\"");
+        host.home.file("damaged", script.as_bytes());
+        let said = host.called("riscv64", &["wide", "right"], &then);
+        assert_eq!(said, "lacks Linux riscv64\nhas it\nran wide\n");
+        let put = std::fs::metadata(host.home.join("put")).expect("it is there").ino();
+        assert_eq!(host.kept()[&name], put);
     }
 }

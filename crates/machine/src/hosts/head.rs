@@ -246,7 +246,8 @@ impl Head<'_> {
             Some(("has", _)) => Ok(()),
             Some(("broken", place)) => {
                 let why = session.ending();
-                Err(format!("the program cannot be kept in {place} and run: {why}"))
+                let program = self.builds.program(machine);
+                Err(format!("{program} cannot be kept in {place} and run: {why}"))
             }
             _ => Err("sending it the program: it said something else".to_owned()),
         }

@@ -84,7 +84,7 @@ impl Calls {
 /// What is sent.
 enum Bytes {
     These(Vec<u8>),
-    Of(File),
+    Of(Box<dyn Read + Send>),
 }
 
 impl Session {
@@ -154,7 +154,7 @@ impl Session {
     }
 
     /// Sends a line that tells that files come, and the files.
-    pub fn send_files(&self, files: Vec<File>) {
+    pub fn send_files(&self, files: Vec<Box<dyn Read + Send>>) {
         self.queue(Bytes::These(b"go\n".to_vec()));
         files.into_iter().for_each(|file| self.queue(Bytes::Of(file)));
     }
@@ -477,7 +477,8 @@ mod tests {
         let file = home.file("long", &[b'x'; 200_000]);
         let (send, sent) = channel();
         send.send(Bytes::These(b"go\n".to_vec())).expect("it is taken");
-        send.send(Bytes::Of(File::open(file).expect("it is there"))).expect("it is taken");
+        send.send(Bytes::Of(Box::new(File::open(file).expect("it is there"))))
+            .expect("it is taken");
         drop(send);
         let mut to = File::create(home.join("to")).expect("made");
         let taken = AtomicU64::new(0);

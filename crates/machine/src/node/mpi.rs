@@ -1,7 +1,7 @@
 //! Where the ranks of jobs find Muster's MPI library, whatever they were linked with: a directory
 //! of the node's own, in which there is nothing but a link to the library that belongs to this
-//! program. Ranks look there first, so library and daemon are of one build, and a program that was
-//! built for the standard ABI elsewhere needs nothing to be set.
+//! program. Ranks look there before they look elsewhere, but behind what their job has brought
+//! along, so a program that was built for the standard ABI elsewhere needs nothing to be set.
 
 use crate::library;
 use std::os::unix::fs::symlink;
