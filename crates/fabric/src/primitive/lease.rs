@@ -29,6 +29,8 @@ pub struct Lease {
     pub next_beat: Time,
     /// When it is renewed next, if nobody below asks before.
     pub next_renewal: Time,
+    /// Something has come from above that could not be taken without it.
+    pub has_missed: bool,
     /// What those below ask for, since the first of them did.
     gathered: Option<(Time, BTreeMap<NodeId, u64>)>,
     above: Above,
@@ -52,6 +54,7 @@ impl Lease {
             until: None,
             next_beat: now,
             next_renewal: now,
+            has_missed: false,
             gathered: None,
             above: Above::default(),
         }
@@ -269,6 +272,10 @@ impl Core {
             // nothing off: others may be on their way.
             let below = if self.children.is_empty() { Duration::ZERO } else { self.gathers() };
             self.lease.next_renewal = now + self.config.beat + below;
+        }
+        if self.lease.has_missed && self.is_current(now) {
+            self.lease.has_missed = false;
+            self.flush_parent();
         }
         for branch in self.place.children.clone().into_iter().filter(|_| is_member) {
             let part = renewals.iter().filter(|renewal| branch.holds(renewal.node));

@@ -390,6 +390,7 @@ impl Core {
             return self.opened(now, from, epoch, expected, opening);
         }
         if epoch != self.epoch || !self.is_current(now) {
+            self.lease.has_missed |= epoch == self.epoch && self.place.parent == Some(from);
             return Ok(());
         }
         match carried {
@@ -482,7 +483,24 @@ impl Core {
                 self.flights.report_again();
                 Ok(())
             }
-            false => self.hear_child(from, expected, done).map(|_| ()),
+            false => {
+                let child = self.hear_child(from, expected, done)?;
+                if expected == 0 {
+                    self.tell_child_again(child);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Sends again what a child has not, which had no lease yet when it came.
+    fn tell_child_again(&mut self, child: usize) {
+        if self.waiting.contains(&self.place.children[child].node) {
+            return;
+        }
+        let (first, kept) = self.children[child].again();
+        for (number, carried) in (first..).zip(kept) {
+            self.send_child(child, number, carried);
         }
     }
 

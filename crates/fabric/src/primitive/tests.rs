@@ -34,10 +34,17 @@ impl Cluster {
 
     /// With a tree that is so wide.
     fn wide(nodes: u32, arity: usize) -> Cluster {
+        let mut cluster = Cluster::before(nodes, arity);
+        cluster.beats(1);
+        cluster
+    }
+
+    /// In which nobody has a lease yet.
+    fn before(nodes: u32, arity: usize) -> Cluster {
         let members = Nodes::range(0..=nodes - 1);
         let config = |node| Config { arity, ..config(node) };
         let core = |node| (node, Core::member(config(node), members.clone(), Time(0)));
-        let mut cluster = Cluster {
+        Cluster {
             cores: (0..nodes).map(core).collect(),
             network: VecDeque::new(),
             cut: vec![],
@@ -46,9 +53,7 @@ impl Cluster {
             notices: BTreeMap::new(),
             messages: 0,
             to_master: 0,
-        };
-        cluster.beats(1);
-        cluster
+        }
     }
 
     /// Moves messages until there are none.
@@ -167,6 +172,19 @@ fn a_transfer_from_any_node_reaches_its_set_and_signals_both_sides() {
 
 /// Four in five were left as if they had been lost, and came again a beat or two later: a thousand
 /// reports of a job's end took two seconds.
+#[test]
+fn what_comes_to_members_before_their_first_lease_waits_for_that_and_for_no_beat() {
+    let mut cluster = Cluster::before(8, 2);
+    cluster.transfer(0, 1, Nodes::range(0..=7));
+    cluster.settle();
+    assert_eq!(cluster.outcomes(0), []);
+    // They ask for one; time stands still.
+    cluster.cores.values_mut().for_each(|core| core.tick(Time(0)));
+    cluster.settle();
+    assert_eq!(cluster.outcomes(0), [(1, Outcome::Committed)]);
+    assert!((0..8).all(|node| cluster.delivered(node).len() == 1));
+}
+
 #[test]
 fn more_members_than_may_have_something_under_way_ask_at_once_and_none_waits_for_a_beat() {
     let nodes = muster_base::limits::STAGED_MAX as u32 * 5 / 4;
