@@ -32,6 +32,11 @@ mod sys;
 pub mod transport;
 pub mod wait;
 
+/// The limits that users meet, each with the sum it is derived from.
+pub mod limits {
+    pub use muster_base::limits::HELLO_TEXT_MAX;
+}
+
 pub use address::Address;
 pub use deadline::Deadline;
 pub use error::{Error, Result};

@@ -1,10 +1,11 @@
 //! Promises about listening and connecting.
 
-use super::{Subject, hello, listen, meet, meet_at, soon};
+use super::{Subject, hello, listen, meet, meet_at, soon, together};
 use crate::address::Address;
 use crate::error::Error;
 use crate::strategy::Datagram;
-use crate::transport::Lane;
+use crate::transport::{Hello, Lane};
+use muster_base::limits::HELLO_TEXT_MAX;
 use std::io::IoSlice;
 
 /// The listener knows its peer and what it comes for; where the kernel vouches, it is right.
@@ -84,6 +85,26 @@ pub fn nobody_there_is_a_refusal(subject: &impl Subject) {
         Err(Error::Refused { peer, .. }) => assert_eq!(peer, address.to_string()),
         other => panic!("{:?}", other.map(|end| end.peer().clone())),
     }
+}
+
+/// A service that no hello can say whole is an error that names it, before anybody is looked for;
+/// the longest that one can say is said.
+pub fn a_service_that_no_hello_can_say_is_refused_at_once(subject: &impl Subject) {
+    let mut listener = listen(subject);
+    let address = listener.address().clone();
+    let say = |service: String| {
+        let hello = Hello { service, ..hello(Lane::Bulk) };
+        let said = subject.transport().connect(&address, &hello, soon());
+        said.map(|end| end.hello().service.clone()).map_err(|error| error.to_string())
+    };
+    let size = HELLO_TEXT_MAX + 1;
+    let long = format!("the name of a service of {size} bytes: at most 255 are possible");
+    assert_eq!(say("s".repeat(size)), Err(long));
+    let odd = r#"the fabric refuses: the name of a service has control characters: "a\tb""#;
+    assert_eq!(say("a\tb".to_owned()), Err(odd.to_owned()));
+    let longest = "s".repeat(HELLO_TEXT_MAX);
+    let (said, end) = together(|| say(longest.clone()), || listener.accept(soon()));
+    assert_eq!((said, &end.unwrap().hello().service), (Ok(longest.clone()), &longest));
 }
 
 /// An address of another transport is no address here.

@@ -15,6 +15,7 @@ pub use bytes::large_copies_arrive;
 pub use bytes::{a_put_after_the_end_is_told_of_it, bytes_end_where_the_writer_ends_them};
 pub use bytes::{calls_are_carried_out_in_order, copies_respect_rights_and_bounds};
 pub use child::{a_killed_peer_is_dead, child, exhausted_descriptors_are_an_error_that_passes};
+pub use connection::a_service_that_no_hello_can_say_is_refused_at_once;
 pub use connection::{a_foreign_address_is_unsupported, nobody_there_is_a_refusal};
 pub use connection::{a_full_bulk_lane_does_not_hold_up_the_system_lane, many_have_one_listener};
 pub use connection::{both_know_each_other, dropping_the_listener_leaves_what_was_accepted};
@@ -84,6 +85,7 @@ macro_rules! conformance {
             a_full_bulk_lane_does_not_hold_up_the_system_lane
             dropping_the_listener_leaves_what_was_accepted
             nobody_there_is_a_refusal
+            a_service_that_no_hello_can_say_is_refused_at_once
             a_foreign_address_is_unsupported
             garbage_is_no_hello
             another_version_is_told_so

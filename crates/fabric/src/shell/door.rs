@@ -48,6 +48,7 @@ where
         let life = RandomState::new().hash_one(std::process::id());
         let name = wire::name(setup.me, life);
         let hello = Hello { name, service: setup.service.clone(), lane: Lane::System };
+        hello.check()?;
         let transports = setup.transports;
         let mut doors = Doors { inbox, hello, transports, threads: Vec::new(), life };
         let (inbox, guests) = (doors.inbox.clone(), Guests::of(setup));

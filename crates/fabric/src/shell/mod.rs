@@ -61,7 +61,8 @@ pub type Transports = fn(&Address) -> Result<&'static dyn Transport>;
 pub struct Setup {
     /// This node.
     pub me: NodeId,
-    /// The protocol's name: only shells with the same talk to each other.
+    /// The protocol's name: only shells with the same talk to each other. A hello says it
+    /// ([`crate::transport::Hello::service`]).
     pub service: String,
     /// Where nodes are found.
     pub addresses: BTreeMap<NodeId, Address>,
@@ -214,7 +215,7 @@ where
     /// Starts a protocol, which is made with the shell's time. Peers come to `listener`.
     ///
     /// # Errors
-    /// When a thread or a descriptor cannot be had.
+    /// When a thread or a descriptor cannot be had; those of [`crate::transport::Hello::check`].
     pub fn start(
         setup: Setup,
         listener: Box<dyn Listener>,

@@ -250,6 +250,19 @@ fn messages_arrive_in_order(mut place: Place, longest: usize) {
 }
 
 #[test]
+fn a_shell_whose_service_no_hello_can_say_does_not_start() {
+    for (service, why) in [("s".repeat(256), "at most 255"), ("a\n".to_owned(), "control")] {
+        let mut place = Place::tcp();
+        let listener = place.listen(1).remove(0);
+        let handler = |_: Time, _: &Talk, _: Heard| {};
+        let setup = place.setup(NodeId(0), &service);
+        let started = Shell::start(setup, listener, |_| Talk::default(), handler);
+        let error = started.err().expect("it is refused").to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
 fn messages_of_two_who_begin_at_once_arrive_in_order_over_unix_sockets() {
     messages_arrive_in_order(Place::unix(), 3 << 20);
 }

@@ -84,7 +84,7 @@ pub fn is_begun(bytes: &[u8]) -> bool {
 /// A hello's bytes. Of a name that is too long the beginning is said.
 ///
 /// # Panics
-/// When the service's name is longer than a hello can say: programs choose it, not users.
+/// When the service's name is longer than a hello can say, of which [`Hello::check`] warns.
 pub fn write(hello: &Hello) -> Vec<u8> {
     assert!(hello.service.len() <= HELLO_TEXT_MAX, "service {:?}", hello.service);
     let mut bytes = head();

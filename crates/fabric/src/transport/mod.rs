@@ -17,6 +17,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::strategy::emulated::{Active, Copied};
 use crate::strategy::{ActiveMessage, Datagram, RemoteCopy, Stream};
+use muster_base::limits::HELLO_TEXT_MAX;
 use socket::Member;
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -75,15 +76,37 @@ impl fmt::Display for Peer {
     }
 }
 
-/// What one says when one connects. Lengths are limited by `muster_base::limits`.
+/// What one says when one connects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hello {
-    /// Who connects, for people.
+    /// Who connects, for people: of more than [`HELLO_TEXT_MAX`] bytes the beginning is said, and
+    /// no control characters are.
     pub name: String,
-    /// What for; the listener knows its services by name.
+    /// What for; the listener knows its services by name. That has at most [`HELLO_TEXT_MAX`] bytes
+    /// and no control characters.
     pub service: String,
     /// For which traffic.
     pub lane: Lane,
+}
+
+impl Hello {
+    /// Says whether it can be said: [`Transport::connect`] does so before anything is opened.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] for a long service; [`Error::Refused`] for one with control characters,
+    /// without which it would be another.
+    pub fn check(&self) -> Result<()> {
+        let (service, size) = (&self.service, self.service.len());
+        if size > HELLO_TEXT_MAX {
+            let what = "the name of a service";
+            return Err(Error::TooLarge { what, size, limit: HELLO_TEXT_MAX });
+        }
+        if service.contains(char::is_control) {
+            let why = format!("the name of a service has control characters: {service:?}");
+            return Err(Error::Refused { peer: "the fabric".to_owned(), why });
+        }
+        Ok(())
+    }
 }
 
 /// The four strategies, as a set.
@@ -185,7 +208,8 @@ pub trait Transport: Send + Sync {
     /// Connects.
     ///
     /// # Errors
-    /// [`crate::Error::Refused`], [`crate::Error::Version`], [`crate::Error::Deadline`] and others.
+    /// [`crate::Error::Refused`], [`crate::Error::Version`], [`crate::Error::Deadline`] and others;
+    /// those of [`Hello::check`].
     fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>>;
 }
 

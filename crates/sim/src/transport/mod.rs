@@ -57,6 +57,7 @@ impl Transport for Simulated {
     }
 
     fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        hello.check()?;
         let (net, node) = place(to)?;
         // What the listener reads is what was written, as on any other transport.
         let said = hello::read(&hello::write(hello));

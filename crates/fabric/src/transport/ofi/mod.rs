@@ -216,6 +216,7 @@ impl Transport for Ofi {
     }
 
     fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        hello.check()?;
         Ok(Box::new(Connection(self.reach(to, hello, deadline)?)))
     }
 }

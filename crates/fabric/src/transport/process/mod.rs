@@ -84,6 +84,7 @@ impl Transport for Process {
     }
 
     fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        hello.check()?;
         let sender = listeners().get(name(to)?).cloned();
         let peer = to.to_string();
         let nobody =

@@ -126,6 +126,7 @@ impl Transport for Rails {
     }
 
     fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        hello.check()?;
         let rails = self.rails(to)?;
         connect::connect(&self.below, (to, rails), hello, deadline, &self.watcher)
     }

@@ -103,6 +103,7 @@ impl Shared {
     /// # Errors
     /// As [`Transport::connect`].
     pub fn connect_link(&self, to: &Path, hello: &Hello, deadline: Deadline) -> Result<Link> {
+        hello.check()?;
         meet::connect(to, hello, deadline, &self.planners)
     }
 

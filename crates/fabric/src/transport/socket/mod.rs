@@ -119,6 +119,7 @@ impl Transport for Tcp {
         hello: &Hello,
         deadline: Deadline,
     ) -> Result<Box<dyn super::Adapter>> {
+        hello.check()?;
         let Address::Tcp(host, port) = to else { return Err(foreign(to)) };
         let socket = connect::tcp(to, host, *port, hello, deadline)?;
         let line = Line::new(socket, Protection::Plain);
@@ -146,6 +147,7 @@ impl Transport for Unix {
         hello: &Hello,
         deadline: Deadline,
     ) -> Result<Box<dyn super::Adapter>> {
+        hello.check()?;
         let Address::Unix(path) = to else { return Err(foreign(to)) };
         let socket = connect::unix(to, path, hello, deadline)?;
         let line = Line::new(socket, Protection::Local);

@@ -91,6 +91,7 @@ impl Transport for Tls {
     }
 
     fn connect(&self, to: &Address, hello: &Hello, deadline: Deadline) -> Result<Box<dyn Adapter>> {
+        hello.check()?;
         let Address::Tls(host, port) = to else { return Err(foreign(to)) };
         let tcp = connect::tcp(to, host, *port, hello, deadline)?;
         Ok(Box::new(connect::greet(self.keys.line_to(tcp)?, to, hello, deadline)?))
