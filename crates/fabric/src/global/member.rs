@@ -14,7 +14,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::heartbeat::{self, Heartbeat};
 use crate::primitive::{
-    ARITY_MAX, Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request, TERM_MAX,
+    Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request, TERM_MAX,
 };
 use crate::protocol::{NodeId, Payload, Time};
 use crate::region::{Region, Rights};
@@ -146,13 +146,11 @@ struct Desk {
 impl Begin {
     /// Says what cannot be.
     fn check(&self, setup: &Setup, config: &Config) -> std::result::Result<(), String> {
-        let Config { node, master, arity, .. } = *config;
+        let Config { node, master, .. } = *config;
         if setup.me != node {
             return Err(format!("{node} cannot run as {}", setup.me));
         }
-        if !(1..=ARITY_MAX).contains(&arity) {
-            return Err(format!("a tree's nodes have 1 to {ARITY_MAX} children, not {arity}"));
-        }
+        config.check()?;
         match self {
             Begin::With(members) if !members.contains(master) => {
                 Err(format!("{master} leads, and is no member"))
@@ -185,7 +183,8 @@ impl Member {
     /// Starts a member whose regions are memory of this process.
     ///
     /// # Errors
-    /// [`Error::Refused`] where nobody can begin so; those of [`Shell::start`].
+    /// [`Error::Refused`] where nobody can begin so, or with no such [`Config`]; those of
+    /// [`Shell::start`].
     pub fn start(
         setup: Setup,
         listener: Box<dyn Listener>,

@@ -334,6 +334,26 @@ fn a_beginning_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn times_with_which_no_lease_can_last_are_refused_with_the_figures() {
+    let ms = Duration::from_millis;
+    let cases = [
+        (ms(2000), ms(0), "time passes between two beats, not 0ns"),
+        (ms(0), ms(250), "with a beat of 250ms a lease is 500ms or more, not 0ns"),
+        (ms(100), ms(250), "with a beat of 250ms a lease is 500ms or more, not 100ms"),
+        (ms(1), Duration::MAX, "or more, not 1ms"),
+    ];
+    for (lease, beat, why) in cases {
+        let mut place = Place::unix();
+        let listener = place.listen(1).remove(0);
+        let config = Config { lease, beat, ..config(NodeId(0)) };
+        let begin = Begin::With(Nodes::one(NodeId(0)));
+        let error = Member::start(place.setup(NodeId(0), "primitives"), listener, config, begin);
+        let error = error.err().expect("it is refused").to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
 fn a_later_life_has_larger_numbers() {
     assert!(incarnation() > 0 && incarnation() <= incarnation());
 }

@@ -37,7 +37,7 @@ pub struct Config {
     pub lease: Duration,
     /// How much longer the master waits: more than two clocks drift apart in a lease.
     pub slack: Duration,
-    /// Time between two ticks; a lease has several.
+    /// Time between two ticks, which is some; a lease has several, at least two.
     pub beat: Duration,
     /// Whether an ended connection proves that the peer is dead, as between processes of a machine.
     pub end_is_death: bool,
@@ -60,6 +60,24 @@ impl Config {
             beat: Duration::from_millis(250),
             end_is_death: false,
         }
+    }
+
+    /// Says what cannot be, if anything is so.
+    pub(crate) fn check(&self) -> std::result::Result<(), String> {
+        let Config { arity, lease, beat, .. } = *self;
+        if !(1..=ARITY_MAX).contains(&arity) {
+            return Err(format!("a tree's nodes have 1 to {ARITY_MAX} children, not {arity}"));
+        }
+        if beat.is_zero() {
+            return Err(format!("time passes between two beats, not {beat:?}"));
+        }
+        if lease / 2 < beat {
+            let least = beat.saturating_mul(2);
+            return Err(format!(
+                "with a beat of {beat:?} a lease is {least:?} or more, not {lease:?}"
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -76,5 +76,4 @@ pub use message::{
     Account, Carried, KINDS, Known, Message, Op, Opening, Outcome, Relation, What, Work, Wrote,
 };
 pub use nodes::Nodes;
-pub(crate) use tree::ARITY_MAX;
 pub use tree::{Branch, Place};
