@@ -418,6 +418,11 @@ impl Layout {
         usize::from(self.ranks[node])
     }
 
+    /// Whether this is one of the other nodes: what users call a node may be none.
+    pub(super) fn is_peer(&self, node: u32) -> bool {
+        (node as usize) < self.ranks.len() && node as usize != self.node
+    }
+
     /// All other nodes.
     pub(super) fn peers(&self) -> impl Iterator<Item = usize> + use<> {
         let own = self.node;

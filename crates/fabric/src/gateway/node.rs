@@ -95,7 +95,7 @@ enum Event {
         control: OwnedFd,
     },
     /// A node is lost.
-    Lost(usize),
+    Lost(u32),
     End,
 }
 
@@ -138,7 +138,7 @@ impl Door {
 
     /// As [`Node::lose`].
     pub fn lose(&self, node: u32) {
-        self.tell(Event::Lost(node as usize));
+        self.tell(Event::Lost(node));
     }
 
     /// Has [`Node::serve`] end.
@@ -301,8 +301,14 @@ impl Node {
     /// are connected.
     ///
     /// # Errors
-    /// The connection's.
+    /// The connection's; [`Error::Refused`] for what is none of the job's other nodes.
     pub fn connect(&mut self, node: u32, to: &Address, deadline: Deadline) -> Result<()> {
+        let layout = &self.gate.core.layout;
+        if !layout.is_peer(node) {
+            let (nodes, own) = (layout.ranks.len(), layout.node);
+            let why = format!("of {nodes} nodes this is {own}: there is no other node {node}");
+            return Err(Error::Refused { peer: "the gateway".to_owned(), why });
+        }
         let (at, to) = (node as usize, to.clone());
         let name = format!("node {}", self.gate.core.layout.node);
         let hello = Hello { name, service: SERVICE.to_owned(), lane: Lane::Bulk };
@@ -316,27 +322,36 @@ impl Node {
     }
 
     /// The same without waiting for it, if this node comes first of the two; otherwise that node is
-    /// to do so, and is asked to if it does not. It is lost if it does not answer.
+    /// to do so, and is asked to if it does not. It is lost if it does not answer. With what is
+    /// none of the job's other nodes there is nothing to keep.
     pub fn keep_connected(&mut self, node: u32, to: Dial) {
+        if !self.gate.core.layout.is_peer(node) {
+            return;
+        }
         let is_ours = self.gate.core.layout.node < node as usize;
         let peer = &mut self.peers[node as usize];
         (peer.to, peer.is_ours) = (Some(to), is_ours);
         self.part(node as usize, None);
     }
 
-    /// Whether there is a connection to a node.
+    /// Whether there is a connection to a node: never to what is none of the job's other nodes.
     pub fn is_connected(&self, node: u32) -> bool {
-        self.gate.core.epoch(node as usize).is_some()
+        let core = &self.gate.core;
+        core.layout.is_peer(node) && core.epoch(node as usize).is_some()
     }
 
-    /// Whether a rank here has ended.
+    /// Whether a rank here has ended; one that is not of this node has not.
     pub fn has_ended(&self, rank: u32) -> bool {
-        self.gate.core.is_over(rank as usize)
+        let (core, rank) = (&self.gate.core, rank as usize);
+        rank < core.layout.here() && core.is_over(rank)
     }
 
-    /// A node is lost, as others know: sends to its ranks fail from now on.
+    /// A node is lost, as others know: sends to its ranks fail from now on. Of what is none of the
+    /// job's other nodes there is nothing to lose.
     pub fn lose(&mut self, node: u32) {
-        self.part(node as usize, Some(Loss::Told));
+        if self.gate.core.layout.is_peer(node) {
+            self.part(node as usize, Some(Loss::Told));
+        }
     }
 
     /// Does the daemon's part until the deadline: to be called again and again.
@@ -379,7 +394,7 @@ impl Node {
                     Err(Error::Refused { why, .. }) => meeting::refuse(&control, &why),
                     Err(error) => meeting::refuse(&control, &error.to_string()),
                 },
-                Event::Lost(node) => self.part(node, Some(Loss::Told)),
+                Event::Lost(node) => self.lose(node),
                 Event::End => self.is_over.store(true, Ordering::Relaxed),
             }
         }

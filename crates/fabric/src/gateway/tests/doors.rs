@@ -87,6 +87,25 @@ fn who_says_that_it_is_another_node_than_its_key_does_is_not_that_node() {
 }
 
 #[test]
+fn what_is_none_of_the_jobs_other_nodes_is_refused_or_ignored_and_the_node_serves_on() {
+    let (_place, listener) = Place::new("none");
+    let mut node = Node::new(1, &RANKS).unwrap();
+    let door = node.door().unwrap();
+    for none in [1, 9, u32::MAX] {
+        let refused = node.connect(none, listener.address(), soon()).unwrap_err().to_string();
+        let why = format!("of 3 nodes this is 1: there is no other node {none}");
+        assert_eq!(refused, format!("the gateway refuses: {why}"));
+        node.keep_connected(none, Arc::new(dial(&*listener)));
+        node.lose(none);
+        door.lose(none);
+        assert!(!node.is_connected(none) && !node.has_ended(none));
+    }
+    let serving = std::thread::spawn(move || node.serve());
+    door.end();
+    serving.join().expect("it does not panic");
+}
+
+#[test]
 fn a_node_that_is_dialed_connects_in_no_other_way_and_holds_up_nobody() {
     let (_place, mut listener) = Place::new("dialed");
     let mut node = Node::new(0, &RANKS).unwrap();
