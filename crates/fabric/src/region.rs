@@ -5,6 +5,7 @@
 //! a memfd that another process may map too (`transport/shared`).
 
 use crate::error::{Error, Result};
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -76,8 +77,19 @@ pub struct Region {
 
 impl Region {
     /// Memory of this process, all zero.
+    ///
+    /// # Panics
+    /// Where there is not so much: [`Region::try_new`] is for sizes that others choose.
     pub fn new(size: usize, rights: Rights) -> Region {
-        Region::over(Arc::new(Words::new(size)), rights)
+        Region::try_new(size, rights).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Memory of this process, all zero.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`] where there is not so much.
+    pub fn try_new(size: usize, rights: Rights) -> Result<Region> {
+        Ok(Region::over(Arc::new(Words::new(size)?), rights))
     }
 
     /// Memory of some other kind.
@@ -134,8 +146,14 @@ struct Words {
 }
 
 impl Words {
-    fn new(size: usize) -> Words {
-        Words { words: (0..size.div_ceil(8)).map(|_| AtomicU64::new(0)).collect(), size }
+    fn new(size: usize) -> Result<Words> {
+        let (mut words, count) = (Vec::new(), size.div_ceil(8));
+        words.try_reserve_exact(count).map_err(|source| {
+            let source = io::Error::other(format!("a region of {size} bytes: {source}"));
+            Error::Exhausted { what: "memory", source }
+        })?;
+        words.extend((0..count).map(|_| AtomicU64::new(0)));
+        Ok(Words { words: words.into(), size })
     }
 }
 
@@ -212,6 +230,18 @@ mod tests {
     use super::*;
     use proptest::collection::vec;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_region_for_which_there_is_no_memory_is_an_error_that_says_its_size() {
+        for size in [usize::MAX, isize::MAX as usize, 1 << 60] {
+            let error = Region::try_new(size, Rights::ALL).err().expect("no machine has it");
+            let said = error.to_string();
+            assert!(
+                said.starts_with(&format!("no memory left: a region of {size} bytes")),
+                "{said}"
+            );
+        }
+    }
 
     proptest! {
         #[test]

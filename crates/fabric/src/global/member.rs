@@ -183,16 +183,17 @@ impl Member {
     /// Starts a member whose regions are memory of this process.
     ///
     /// # Errors
-    /// [`Error::Refused`] where nobody can begin so, or with no such [`Config`]; those of
-    /// [`Shell::start`].
+    /// [`Error::Refused`] where nobody can begin so, or with no such [`Config`];
+    /// [`Error::Exhausted`] for regions that memory does not hold; those of [`Shell::start`].
     pub fn start(
         setup: Setup,
         listener: Box<dyn Listener>,
         config: Config,
         begin: Begin,
     ) -> Result<Member> {
-        let size = |size: &u64| usize::try_from(*size).expect("a region fits into memory");
-        let regions = config.regions.iter().map(|s| Region::new(size(s), Rights::ALL)).collect();
+        let region =
+            |size: &u64| Region::try_new(usize::try_from(*size).unwrap_or(usize::MAX), Rights::ALL);
+        let regions = config.regions.iter().map(region).collect::<Result<_>>()?;
         Member::start_over(setup, listener, config, begin, regions, None)
     }
 

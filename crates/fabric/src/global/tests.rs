@@ -334,6 +334,16 @@ fn a_beginning_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn regions_that_no_memory_holds_are_an_error_and_not_a_panic() {
+    let mut place = Place::unix();
+    let listener = place.listen(1).remove(0);
+    let config = Config { regions: vec![8, u64::MAX], ..config(NodeId(0)) };
+    let begin = Begin::With(Nodes::one(NodeId(0)));
+    let error = Member::start(place.setup(NodeId(0), "primitives"), listener, config, begin).err();
+    assert!(matches!(error, Some(Error::Exhausted { what: "memory", .. })), "{error:?}");
+}
+
+#[test]
 fn times_with_which_no_lease_can_last_are_refused_with_the_figures() {
     let ms = Duration::from_millis;
     let cases = [

@@ -10,15 +10,20 @@ use crate::region::{Memory, Region, Rights, read_words, write_words};
 use muster_base::limits::{SHARED_WINDOW_BYTES_MAX, SHARED_WINDOWS_MAX};
 use rustix::fs::SealFlags;
 use std::collections::HashMap;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// Memory for a region that peers may map, all zero. Over other transports it is as good as any.
 ///
 /// # Errors
-/// [`Error::Exhausted`].
+/// [`Error::Exhausted`], of a process's addresses too.
 pub fn region(size: usize, rights: Rights) -> Result<Region> {
-    let room = size.next_multiple_of(8).max(8);
+    let room = size.checked_next_multiple_of(8).filter(|room| *room < ADDRESSES);
+    let room = room.map(|room| room.max(8)).ok_or_else(|| {
+        let source = io::Error::other(format!("a region of {size} bytes has no addresses"));
+        Error::Exhausted { what: "memory", source }
+    })?;
     let file = segment::memory("muster-region", room)?;
     let map = segment::map(file.as_fd(), room, true)?;
     let seals = if rights.write { SealFlags::SEAL } else { SealFlags::SEAL | FROZEN };
@@ -26,6 +31,9 @@ pub fn region(size: usize, rights: Rights) -> Result<Region> {
         .map_err(|error| Error::io("cannot seal a region", error))?;
     Ok(Region::over(Arc::new(Owned { map, file, size }), rights))
 }
+
+/// No process has so many bytes of addresses.
+const ADDRESSES: usize = 1 << 57;
 
 /// Who maps it from now on can only read.
 const FROZEN: SealFlags = SealFlags::FUTURE_WRITE;

@@ -106,6 +106,14 @@ fn what_a_peer_exposes_is_mapped_within_limits_and_reached_beyond() {
 }
 
 #[test]
+fn a_region_that_no_memory_holds_is_an_error_and_not_a_small_one() {
+    for size in [usize::MAX, usize::MAX - 7, isize::MAX as usize, 1 << 56] {
+        let error = region(size, Rights::ALL).err().expect("no machine has it");
+        assert!(matches!(error, Error::Exhausted { what: "memory", .. }), "{size}: {error}");
+    }
+}
+
+#[test]
 fn a_wait_for_room_is_not_over_because_something_has_ended() {
     let (mut here, mut there) = ends();
     let mapped = there.expose(&region(8, Rights::ALL).unwrap()).unwrap();
