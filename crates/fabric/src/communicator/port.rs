@@ -33,10 +33,12 @@ impl<D: Datagram> Port<D> {
         self.datagram
     }
 
-    /// Sends a message.
+    /// Sends a message. `Ok` says that this end has accepted all of it, and not that it has left:
+    /// see [`Port::flush`].
     ///
     /// # Errors
-    /// [`Error::TooLarge`], [`Error::Deadline`]; the connection's. So for the others.
+    /// [`Error::TooLarge`]; [`Error::Deadline`] where it was not accepted in time, then the peer
+    /// gets nothing of it; the connection's. So for the others.
     pub fn send(&mut self, message: &[u8], deadline: Deadline) -> Result<()> {
         self.send_parts(&[IoSlice::new(message)], deadline)
     }

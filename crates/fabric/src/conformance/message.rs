@@ -31,9 +31,7 @@ pub fn messages_of_all_sizes_stay_whole(subject: &impl Subject) {
             from.send(&[IoSlice::new(first), IoSlice::new(second)], soon()).unwrap();
             fill(&mut *from, &pattern(size, size + 1));
         }
-        while !from.try_flush().unwrap() {
-            from.wait(Ready::Send, soon()).unwrap();
-        }
+        flush(&mut *from);
         let limit = from.limit();
         let larger = from.try_fill(limit + 1, &mut |_| panic!("there is no room for it"));
         assert!(matches!(larger, Err(Error::TooLarge { .. })), "{larger:?}");
@@ -58,6 +56,12 @@ fn fill(end: &mut dyn Datagram, message: &[u8]) {
             Err(Error::WouldBlock) => end.wait(Ready::Send, soon()).unwrap(),
             done => return done.unwrap(),
         }
+    }
+}
+
+fn flush(end: &mut dyn Datagram) {
+    while !end.try_flush().unwrap() {
+        end.wait(Ready::Send, soon()).unwrap();
     }
 }
 
@@ -121,9 +125,7 @@ pub fn a_peer_that_stops_reading_takes_little(subject: &impl Subject) {
     }
     let send = || {
         from.send(&[IoSlice::new(b"the last")], soon()).unwrap();
-        while !from.try_flush().unwrap() {
-            from.wait(Ready::Send, soon()).unwrap();
-        }
+        flush(&mut *from);
         from
     };
     together(send, || {
@@ -133,6 +135,50 @@ pub fn a_peer_that_stops_reading_takes_little(subject: &impl Subject) {
         }
         to.take(soon(), &mut |message| assert_eq!(message, b"the last")).unwrap();
     });
+}
+
+/// Who is told that a message is late may send it again: nothing of it comes. What was accepted
+/// comes whole and in order, also if its deadline has passed while it was on its way out.
+pub fn a_message_comes_unless_its_sender_was_told_that_it_is_late(subject: &impl Subject) {
+    let (connected, accepted) = meet(subject);
+    let (mut from, mut to) = (connected.datagram().unwrap(), accepted.datagram().unwrap());
+    let sizes = [1000, from.limit().min(8 * MEBIBYTE)];
+    let message = |number: u8| vec![number; sizes[usize::from(number % 2)]];
+    // The peer does not read.
+    let (mut taken, mut late) = (Vec::new(), 0);
+    for number in 0..u8::MAX {
+        let brief = Deadline::after(Duration::from_millis(20));
+        match from.send(&[IoSlice::new(&message(number))], brief) {
+            Ok(()) => taken.push(number),
+            Err(Error::Deadline { whom, .. }) => {
+                assert!(whom.starts_with(&from.peer().name), "{whom}");
+                late += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+        if late == 3 {
+            break;
+        }
+    }
+    assert_eq!(late, 3, "all of {} messages are held", taken.len());
+    taken.push(u8::MAX);
+    let send = || {
+        from.send(&[IoSlice::new(&message(u8::MAX))], soon()).unwrap();
+        flush(&mut *from);
+    };
+    together(send, || {
+        for number in taken {
+            let expected = message(number);
+            let take = &mut |message: &[u8]| {
+                let is_it = message == expected;
+                assert!(is_it, "{:?} came, not {number}", message.first());
+            };
+            to.take(soon(), take).unwrap();
+        }
+    });
+    drop(from);
+    let end = to.take(soon(), &mut |_| panic!("no more was accepted")).unwrap_err();
+    assert!(is_end(&end), "{end}");
 }
 
 /// Who waits in vain is told so, by the names of both.

@@ -22,6 +22,7 @@ pub use connection::{both_know_each_other, dropping_the_listener_leaves_what_was
 pub use hostile::{a_crowd_is_accepted, another_version_is_told_so};
 pub use hostile::{a_cut_message_is_a_death, a_lying_length_ends_its_connection_alone};
 pub use hostile::{garbage_is_no_hello, silent_connectors_hold_up_nobody};
+pub use message::a_message_comes_unless_its_sender_was_told_that_it_is_late;
 pub use message::messages_of_all_sizes_stay_whole;
 pub use message::{a_deadline_says_who_waits_for_whom, a_peer_that_stops_reading_takes_little};
 pub use message::{an_orderly_end_comes_after_the_last_message, messages_come_in_order};
@@ -73,6 +74,7 @@ macro_rules! conformance {
             messages_of_all_sizes_stay_whole
             messages_come_in_order
             a_peer_that_stops_reading_takes_little
+            a_message_comes_unless_its_sender_was_told_that_it_is_late
             a_deadline_says_who_waits_for_whom
             an_orderly_end_comes_after_the_last_message
             bytes_end_where_the_writer_ends_them

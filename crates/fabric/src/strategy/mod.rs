@@ -76,6 +76,10 @@ pub(crate) fn all_parts<'a>(parts: &[&'a [u8]], body: &'a Payload) -> Vec<IoSlic
 }
 
 /// Messages with boundaries.
+///
+/// A message that was accepted may be on its way out for long: what has not left is lost with this
+/// end, and the peer is told that it was cut off. Before an end is dropped, it is moved on until
+/// [`Datagram::try_flush`] is true.
 pub trait Datagram: Wait {
     /// The largest message.
     fn limit(&self) -> usize;
@@ -142,10 +146,13 @@ pub trait Datagram: Wait {
         Ok(true)
     }
 
-    /// Sends a message, and waits for room if need be.
+    /// Sends a message, and waits for room if need be. `Ok` says that this end has accepted all of
+    /// it: the peer gets it whole and once, also where a part of it was still on its way out when
+    /// the deadline passed. When it has left, [`Datagram::try_flush`] says so.
     ///
     /// # Errors
-    /// As [`Datagram::try_send`] and [`Wait::wait`].
+    /// [`Error::Deadline`] where it was not accepted in time: the peer gets nothing of it, and it
+    /// may be sent again. As [`Datagram::try_send`] and [`Wait::wait`].
     fn send(&mut self, parts: &[IoSlice<'_>], deadline: Deadline) -> Result<()> {
         loop {
             match self.try_send(parts) {
