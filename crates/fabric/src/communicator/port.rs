@@ -8,6 +8,36 @@ use crate::transport::Peer;
 use std::io::IoSlice;
 
 /// A connection that carries messages.
+///
+/// A message that was accepted may be on its way out for as long as the peer has no room for it,
+/// and what has not left is lost with the port: the peer is told that it was cut off
+/// ([`Error::Dead`]). So who ends flushes first.
+///
+/// ```
+/// # use muster_fabric::{Address, Deadline, Result, communicator::Port};
+/// # use muster_fabric::transport::{self, Hello, Lane};
+/// # use std::time::Duration;
+/// # fn main() -> Result<()> {
+/// let any: Address = "tcp!127.0.0.1!0".parse()?;
+/// let transport = transport::of(&any)?;
+/// let mut listener = transport.listen(&any)?;
+/// let to = listener.address().clone();
+/// let soon = Deadline::after(Duration::from_secs(30));
+/// let reader = std::thread::spawn(move || -> Result<usize> {
+///     let mut port = Port::new(listener.accept(soon)?.datagram()?);
+///     port.receive(soon, |message| message.len())
+/// });
+/// let (name, service) = ("writer".to_owned(), "example".to_owned());
+/// let hello = Hello { name, service, lane: Lane::Bulk };
+/// let mut port = Port::new(transport.connect(&to, &hello, soon)?.datagram()?);
+/// port.fill(32 << 20, soon, |message| message.fill(7))?;
+/// // Most of it waits here until the reader has room.
+/// port.flush(soon)?;
+/// drop(port);
+/// assert_eq!(reader.join().expect("no panic")?, 32 << 20);
+/// # Ok(())
+/// # }
+/// ```
 pub struct Port<D> {
     datagram: D,
 }
@@ -52,6 +82,7 @@ impl<D: Datagram> Port<D> {
     }
 
     /// Sends a message of `size` bytes which `fill` writes where it leaves from: no copy is made.
+    /// `Ok` does not say that it has left: see [`Port::flush`].
     ///
     /// # Errors
     /// See [`Port::send`].
@@ -81,7 +112,8 @@ impl<D: Datagram> Port<D> {
         Ok(taken.expect("a received message was seen once"))
     }
 
-    /// Waits until all that was sent has left this place.
+    /// Waits until all that was sent has left this place: from then on it comes, whatever becomes
+    /// of this port. To be called before a port is dropped; where the deadline passes, again.
     ///
     /// # Errors
     /// See [`Port::send`].

@@ -181,6 +181,26 @@ pub fn a_message_comes_unless_its_sender_was_told_that_it_is_late(subject: &impl
     assert!(is_end(&end), "{end}");
 }
 
+/// What was accepted and flushed comes though its end is gone, also what is longer than what is
+/// under way at once.
+pub fn what_was_flushed_comes_though_its_sender_is_gone(subject: &impl Subject) {
+    let (connected, accepted) = meet(subject);
+    let (mut from, mut to) = (connected.datagram().unwrap(), accepted.datagram().unwrap());
+    let message = vec![7; from.limit().min(16 * MEBIBYTE)];
+    let send = move || {
+        fill(&mut *from, &message);
+        flush(&mut *from);
+        message
+    };
+    together(send, || {
+        // So that it waits at its sender for a while.
+        std::thread::sleep(Duration::from_millis(20));
+        to.take(soon(), &mut |came| assert!(came.iter().all(|&byte| byte == 7))).unwrap();
+        let end = to.take(soon(), &mut |_| panic!("no more was sent")).unwrap_err();
+        assert!(matches!(end, Error::Closed { .. }), "{end}");
+    });
+}
+
 /// Who waits in vain is told so, by the names of both.
 pub fn a_deadline_says_who_waits_for_whom(subject: &impl Subject) {
     let (connected, accepted) = meet(subject);

@@ -23,9 +23,11 @@ pub use hostile::{a_crowd_is_accepted, another_version_is_told_so};
 pub use hostile::{a_cut_message_is_a_death, a_lying_length_ends_its_connection_alone};
 pub use hostile::{garbage_is_no_hello, silent_connectors_hold_up_nobody};
 pub use message::a_message_comes_unless_its_sender_was_told_that_it_is_late;
-pub use message::messages_of_all_sizes_stay_whole;
 pub use message::{a_deadline_says_who_waits_for_whom, a_peer_that_stops_reading_takes_little};
 pub use message::{an_orderly_end_comes_after_the_last_message, messages_come_in_order};
+pub use message::{
+    messages_of_all_sizes_stay_whole, what_was_flushed_comes_though_its_sender_is_gone,
+};
 
 use crate::address::Address;
 use crate::deadline::Deadline;
@@ -76,6 +78,7 @@ macro_rules! conformance {
             a_peer_that_stops_reading_takes_little
             a_message_comes_unless_its_sender_was_told_that_it_is_late
             a_deadline_says_who_waits_for_whom
+            what_was_flushed_comes_though_its_sender_is_gone
             an_orderly_end_comes_after_the_last_message
             bytes_end_where_the_writer_ends_them
             calls_are_carried_out_in_order
