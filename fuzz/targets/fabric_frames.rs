@@ -50,7 +50,7 @@ impl Stream for Input<'_> {
         Ok(size)
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, _: Deadline) -> Result<()> {
         Ok(())
     }
 }

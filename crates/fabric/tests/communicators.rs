@@ -99,7 +99,7 @@ fn links_and_ports_carry_everything_over_every_transport_in_a_traced_scenario() 
             let sender = scope.spawn(|| {
                 let mut link = a.link().unwrap();
                 link.write(&bytes, soon()).unwrap();
-                link.finish().unwrap();
+                link.finish(soon()).unwrap();
                 // The peer reads to the end before this end is dropped.
                 assert_eq!(link.read(&mut [0; 1], soon()).unwrap(), 0);
             });
@@ -109,7 +109,7 @@ fn links_and_ports_carry_everything_over_every_transport_in_a_traced_scenario() 
             link.read_exact(&mut received, soon()).unwrap();
             assert!(received == bytes);
             assert_eq!(link.read(&mut [0; 1], soon()).unwrap(), 0);
-            link.finish().unwrap();
+            link.finish(soon()).unwrap();
             sender.join().unwrap();
         });
         assert!(!trace.records().is_empty());

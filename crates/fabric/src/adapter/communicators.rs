@@ -34,8 +34,9 @@ impl<S: Stream, A: Aspect> Adapted<Link<S>, A> {
     /// # Errors
     /// See [`Adapted::write`].
     #[inline]
-    pub fn finish(&mut self) -> Result<()> {
-        self.enclose(Operation { kind: Kind::Finish, bytes: 0 }, Link::finish, |()| 0)
+    pub fn finish(&mut self, deadline: Deadline) -> Result<()> {
+        let operation = Operation { kind: Kind::Finish, bytes: 0 };
+        self.enclose(operation, |link| link.finish(deadline), |()| 0)
     }
 }
 

@@ -145,8 +145,8 @@ impl<T: Stream> Stream for Shared<T> {
         self.alone().is_delivered()
     }
 
-    fn finish(&mut self) -> Result<()> {
-        self.alone().finish()
+    fn finish(&mut self, deadline: Deadline) -> Result<()> {
+        self.alone().finish(deadline)
     }
 }
 

@@ -196,9 +196,9 @@ impl<T: Stream, A: Aspect> Stream for Adapted<T, A> {
     }
 
     #[inline]
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, deadline: Deadline) -> Result<()> {
         let operation = Operation { kind: Kind::Finish, bytes: 0 };
-        self.enclose(operation, |inner| inner.finish(), |()| 0)
+        self.enclose(operation, |inner| inner.finish(deadline), |()| 0)
     }
 
     /// None where aspects would be passed by.

@@ -263,7 +263,7 @@ impl Stream for OneStep {
         self.note("is_delivered", false).is_err()
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, _: Deadline) -> Result<()> {
         Ok(())
     }
 }
@@ -356,7 +356,7 @@ fn an_adapted_link_is_a_link() {
     let trace = traced.trace();
     let mut a = Adapted::new(Link::new(a), (traced,));
     a.write(&[1; 3 * LIMIT], soon()).unwrap();
-    a.finish().unwrap();
+    a.finish(soon()).unwrap();
     let mut b = Link::new(Adapted::new(b, ()));
     b.read_exact(&mut [0; 3 * LIMIT], soon()).unwrap();
     assert_eq!(b.read(&mut [0], soon()).unwrap(), 0);

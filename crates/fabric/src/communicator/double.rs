@@ -215,7 +215,7 @@ impl Stream for End {
     }
 
     /// There always is room for it.
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, _: Deadline) -> Result<()> {
         self.out.change(|state| state.messages.push_back(Vec::new()));
         Ok(())
     }

@@ -86,12 +86,13 @@ impl<S: Stream> Link<S> {
         Ok(())
     }
 
-    /// Sends no more: the peer reads to the end.
+    /// Sends no more: the peer reads to the end. The end may have to wait for room behind what was
+    /// written.
     ///
     /// # Errors
-    /// The connection's.
-    pub fn finish(&mut self) -> Result<()> {
-        self.stream.finish()
+    /// [`Error::Deadline`], then it may be tried again; the connection's.
+    pub fn finish(&mut self, deadline: Deadline) -> Result<()> {
+        self.stream.finish(deadline)
     }
 
     /// The link as [`io::Read`] and [`io::Write`], each call of which ends within this time.

@@ -42,7 +42,7 @@ fn a_link_carries_more_bytes_than_fit_under_way_and_then_ends() {
     let received = thread::scope(|scope| {
         scope.spawn(|| {
             a.write(&bytes, soon()).unwrap();
-            a.finish().unwrap();
+            a.finish(soon()).unwrap();
         });
         let mut received = Vec::new();
         b.within(LONG).read_to_end(&mut received).unwrap();
@@ -495,8 +495,8 @@ impl Stream for Flood {
         Err(Error::WouldBlock)
     }
 
-    fn finish(&mut self) -> Result<()> {
-        Stream::finish(&mut self.0)
+    fn finish(&mut self, deadline: Deadline) -> Result<()> {
+        Stream::finish(&mut self.0, deadline)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Promises about bytes, active messages and remote copies.
 
 use super::{Subject, is_end, meet, pattern, soon, together};
+use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::region::{Region, Rights};
 use crate::strategy::{
@@ -39,17 +40,50 @@ pub fn bytes_end_where_the_writer_ends_them(subject: &impl Subject) {
     let bytes = pattern(3_000_000, 1);
     let request = || {
         write(&mut *one, &bytes);
-        one.finish().unwrap();
+        one.finish(soon()).unwrap();
         read_to_end(&mut *one)
     };
     let (answer, request) = together(request, || {
         let request = read_to_end(&mut *other);
         write(&mut *other, b"all of it");
-        other.finish().unwrap();
+        other.finish(soon()).unwrap();
         request
     });
     assert!(request == bytes, "{} other bytes", request.len());
     assert_eq!(answer, b"all of it");
+}
+
+/// The end of bytes waits for room no longer than its deadline, and is said then by another try.
+pub fn the_end_of_bytes_waits_no_longer_than_its_deadline(subject: &impl Subject) {
+    let (connected, accepted) = meet(subject);
+    let (mut one, mut other) = (connected.stream().unwrap(), accepted.stream().unwrap());
+    // Many small pieces take all the room that there is, also where an end needs little.
+    let (mut count, mut refused) = (0, 0);
+    while refused < 3 {
+        match one.try_write(&[7; 64]) {
+            Ok(size) => (count, refused) = (count + size, 0),
+            Err(error) => {
+                assert!(error.is_would_block(), "{error}");
+                refused += 1;
+            }
+        }
+    }
+    // A stream may end without room for it.
+    let has_ended = match one.finish(Deadline::now()) {
+        Err(Error::Deadline { waited, .. }) => {
+            assert!(waited < Duration::from_secs(2), "it has waited {waited:?}");
+            false
+        }
+        ended => ended.is_ok(),
+    };
+    let finish = || {
+        if !has_ended {
+            one.finish(soon()).unwrap();
+        }
+        one.flush(soon()).unwrap();
+    };
+    let ((), bytes) = together(finish, || read_to_end(&mut *other));
+    assert!(bytes == vec![7; count], "{} bytes of {count}", bytes.len());
 }
 
 #[derive(Default)]
@@ -132,7 +166,7 @@ fn copy(
     let (asked, ()) = together(asking, || {
         while !done.load(Ordering::Acquire) {
             assert!(owner.try_progress().unwrap().is_none(), "the owner asked for nothing");
-            let moment = crate::Deadline::after(Duration::from_millis(1));
+            let moment = Deadline::after(Duration::from_millis(1));
             match owner.wait(Ready::Receive, moment) {
                 Ok(()) | Err(Error::Deadline { .. }) => {}
                 Err(error) => panic!("{error}"),

@@ -11,9 +11,9 @@ mod connection;
 mod hostile;
 mod message;
 
-pub use bytes::large_copies_arrive;
 pub use bytes::{a_put_after_the_end_is_told_of_it, bytes_end_where_the_writer_ends_them};
 pub use bytes::{calls_are_carried_out_in_order, copies_respect_rights_and_bounds};
+pub use bytes::{large_copies_arrive, the_end_of_bytes_waits_no_longer_than_its_deadline};
 pub use child::{a_killed_peer_is_dead, child, exhausted_descriptors_are_an_error_that_passes};
 pub use connection::a_service_that_no_hello_can_say_is_refused_at_once;
 pub use connection::{a_foreign_address_is_unsupported, nobody_there_is_a_refusal};
@@ -81,6 +81,7 @@ macro_rules! conformance {
             what_was_flushed_comes_though_its_sender_is_gone
             an_orderly_end_comes_after_the_last_message
             bytes_end_where_the_writer_ends_them
+            the_end_of_bytes_waits_no_longer_than_its_deadline
             calls_are_carried_out_in_order
             large_copies_arrive
             copies_respect_rights_and_bounds

@@ -101,8 +101,8 @@ impl<T: Stream + ?Sized> Stream for Box<T> {
         (**self).is_delivered()
     }
 
-    fn finish(&mut self) -> Result<()> {
-        (**self).finish()
+    fn finish(&mut self, deadline: Deadline) -> Result<()> {
+        (**self).finish(deadline)
     }
 
     fn socket(&self) -> Option<BorrowedFd<'_>> {

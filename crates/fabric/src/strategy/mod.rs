@@ -266,11 +266,12 @@ pub trait Stream: Wait {
         true
     }
 
-    /// Sends no more: the peer reads to the end.
+    /// Sends no more: the peer reads to the end. Where the end is sent as bytes are, it waits for
+    /// room behind them.
     ///
     /// # Errors
-    /// The connection's.
-    fn finish(&mut self) -> Result<()>;
+    /// [`Error::Deadline`], then nothing was said and it may be tried again; the connection's.
+    fn finish(&mut self, deadline: Deadline) -> Result<()>;
 
     /// The socket below, for those who do better with it (splice, readiness of many); None where
     /// there is none, or where bytes are under way outside of it.

@@ -43,7 +43,7 @@ fn a_stream_is_sent_and_acknowledged_as_printed() {
     assert_eq!(end.try_write(b"hi").unwrap(), 2);
     assert_eq!(received(&mut first, 15), sample("piece"));
     first.write_all(&sample("seen")).unwrap();
-    end.finish().unwrap();
+    end.finish(soon()).unwrap();
     end.wait(Ready::Receive, soon()).unwrap();
     drop(end);
     let ends = [&mut first, &mut second].map(|rail| {

@@ -170,7 +170,7 @@ fn the_other_strategies_run_over_it() {
     let (near, far) = pair("strategies");
     let (mut near, mut far) = (near.stream().unwrap(), far.stream().unwrap());
     assert_eq!(near.try_write(b"bytes").unwrap(), 5);
-    near.finish().unwrap();
+    near.finish(soon()).unwrap();
     let mut read: Vec<u8> = Vec::new();
     loop {
         let mut buffer = [0; 3];

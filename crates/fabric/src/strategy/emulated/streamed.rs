@@ -8,13 +8,9 @@ use crate::strategy::{Datagram, Ready, Stream, Wait};
 use crate::transport::Peer;
 use std::io::IoSlice;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
 
 /// Bytes of a message at most: enough to pay for it, little enough to be kept by the receiver.
 const PIECE: usize = 64 * 1024;
-
-/// How long the end may wait for room.
-const FINISH: Duration = Duration::from_secs(5);
 
 /// Bytes over messages.
 #[derive(Debug)]
@@ -100,7 +96,7 @@ impl<D: Datagram> Stream for Streamed<D> {
         Ok(size)
     }
 
-    fn finish(&mut self) -> Result<()> {
-        self.inner.send(&[], Deadline::after(FINISH))
+    fn finish(&mut self, deadline: Deadline) -> Result<()> {
+        self.inner.send(&[], deadline)
     }
 }

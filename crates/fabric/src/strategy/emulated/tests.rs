@@ -80,7 +80,7 @@ impl Stream for Pipe {
         if size == 0 && !from.1 { Err(Error::WouldBlock) } else { Ok(size) }
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, _: Deadline) -> Result<()> {
         self.to.lock().unwrap().1 = true;
         Ok(())
     }
@@ -144,7 +144,7 @@ proptest! {
             let end = bytes.len().min(sent + turn.next().unwrap());
             sent += left.try_write(&bytes[sent..end]).unwrap();
         }
-        left.finish().unwrap();
+        left.finish(Deadline::now()).unwrap();
         loop {
             match right.try_read(&mut buffer[..*turn.next().unwrap()]).unwrap() {
                 0 => break,
@@ -462,7 +462,7 @@ impl Stream for Stuck {
         Err(Error::WouldBlock)
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, _: Deadline) -> Result<()> {
         Ok(())
     }
 }

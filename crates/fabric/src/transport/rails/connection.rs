@@ -320,7 +320,9 @@ impl Wait for Joined {
                     (self.receiver.available() > 0 || is_ended, "something to receive")
                 }
                 Ready::Send => {
-                    let has_room = self.is_out() && self.sender.free() > 0;
+                    // Behind its end nothing follows, and who flushes waits for no more room.
+                    let is_enough = self.sender.free() > 0 || self.sender.has_ended();
+                    let has_room = self.is_out() && is_enough;
                     (has_room || self.is_cut(), "room to send")
                 }
             };
@@ -396,7 +398,7 @@ impl Stream for Joined {
         }
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, _: Deadline) -> Result<()> {
         self.sender.end();
         self.give_out(false);
         Ok(())

@@ -45,7 +45,7 @@ impl Stream for Script {
         Ok(size)
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, _: Deadline) -> Result<()> {
         Ok(())
     }
 }

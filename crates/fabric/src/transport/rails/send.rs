@@ -70,6 +70,11 @@ impl Sender {
         self.is_ended = true;
     }
 
+    /// Whether no more bytes follow.
+    pub fn has_ended(&self) -> bool {
+        self.is_ended
+    }
+
     /// Its units: the bytes, and the end.
     fn units(&self) -> u64 {
         self.written + u64::from(self.is_ended)

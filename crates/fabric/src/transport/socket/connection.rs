@@ -208,7 +208,7 @@ impl Stream for Socket {
         }
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, _: Deadline) -> Result<()> {
         match rustix::net::shutdown(&self.line.socket, Shutdown::Write) {
             // It is gone already; who reads is told so.
             Err(Errno::NOTCONN) => Ok(()),

@@ -44,7 +44,7 @@ impl Stream for Caller {
         Err(Error::WouldBlock)
     }
 
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, _: Deadline) -> Result<()> {
         Ok(())
     }
 }

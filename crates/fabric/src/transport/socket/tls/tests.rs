@@ -307,7 +307,7 @@ fn an_end_in_order_is_an_end_and_the_other_way_stays_open() {
     let mut one = connected.unwrap().stream().unwrap();
     let mut other = accepted.unwrap().stream().unwrap();
     one.try_write(&[1; 5000]).unwrap();
-    one.finish().unwrap();
+    one.finish(soon()).unwrap();
     assert_eq!(read_to_end(&mut *other).unwrap(), 5000);
     other.try_write(&[2; 3000]).unwrap();
     drop(other);
