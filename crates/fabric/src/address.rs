@@ -93,6 +93,9 @@ impl FromStr for Address {
             "unix" => Ok(Address::Unix(path(rest)?)),
             "tcp" | "tls" => {
                 let (host, at) = rest.rsplit_once('!').ok_or_else(|| bad("it has no port"))?;
+                if host.starts_with('[') {
+                    return Err(bad("an IPv6 address stands without brackets"));
+                }
                 let address = if scheme == "tcp" { Address::Tcp } else { Address::Tls };
                 Ok(address(name(host)?, port(at)?))
             }
@@ -199,9 +202,18 @@ mod tests {
     #[test]
     fn what_is_no_address_is_refused() {
         let long = format!("unix!/{}", "x".repeat(107));
-        for text in
-            ["", "a", "proc!", "tcp!h", "tcp!h!70000", "ofi!tcp!h", "sim!n!x", "ib!x", &long]
-        {
+        for text in [
+            "",
+            "a",
+            "proc!",
+            "tcp!h",
+            "tcp![::1]!80",
+            "tcp!h!70000",
+            "ofi!tcp!h",
+            "sim!n!x",
+            "ib!x",
+            &long,
+        ] {
             let error = text.parse::<Address>().expect_err(text).to_string();
             assert!(error.contains("is no address"), "{error}");
         }

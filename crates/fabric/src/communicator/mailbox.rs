@@ -87,11 +87,11 @@ impl<D: Datagram> Mailbox<D> {
     /// A mailbox for at most `capacity` senders at once. `name` is for people.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] for more senders than are possible; [`Error::Exhausted`].
+    /// [`Error::Refused`] for more senders than are possible; [`Error::Exhausted`].
     pub fn new(name: impl Into<String>, capacity: usize) -> Result<Mailbox<D>> {
         if capacity > MAILBOX_SENDERS_MAX {
-            let (what, limit) = ("a mailbox", MAILBOX_SENDERS_MAX);
-            return Err(Error::TooLarge { what, size: capacity, limit });
+            let why = format!("{capacity} senders: it has {MAILBOX_SENDERS_MAX} at most");
+            return Err(Error::Refused { peer: "a mailbox".to_owned(), why });
         }
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|error| Error::io("cannot make a mailbox", error))?;

@@ -30,11 +30,11 @@ use std::io::IoSlice;
 /// let (name, service) = ("writer".to_owned(), "example".to_owned());
 /// let hello = Hello { name, service, lane: Lane::Bulk };
 /// let mut port = Port::new(transport.connect(&to, &hello, soon)?.datagram()?);
-/// port.fill(32 << 20, soon, |message| message.fill(7))?;
+/// port.fill(16 << 20, soon, |message| message.fill(7))?;
 /// // Most of it waits here until the reader has room.
 /// port.flush(soon)?;
 /// drop(port);
-/// assert_eq!(reader.join().expect("no panic")?, 32 << 20);
+/// assert_eq!(reader.join().expect("no panic")?, 16 << 20);
 /// # Ok(())
 /// # }
 /// ```

@@ -177,7 +177,7 @@ impl<R: RemoteCopy> Segment<R> {
     /// The system's.
     ///
     /// # Panics
-    /// When it was waited for already.
+    /// When it was waited for already, or a fence has settled it; or it is another segment's.
     pub fn has_ended(&mut self, handle: Handle) -> Result<bool> {
         self.progress()?;
         Ok(self.operation(handle).left == 0)
@@ -191,7 +191,7 @@ impl<R: RemoteCopy> Segment<R> {
     /// See [`Segment::write`].
     ///
     /// # Panics
-    /// When it was waited for already.
+    /// When it was waited for already, or a fence has settled it; or it is another segment's.
     pub fn wait(&mut self, handle: Handle, deadline: Deadline) -> Result<&[u8]> {
         while self.operation(handle).left > 0 {
             if let Err(error) = self.turn(deadline, Some(handle.place)) {
@@ -206,7 +206,7 @@ impl<R: RemoteCopy> Segment<R> {
     }
 
     /// Waits until all earlier puts have taken effect, and settles them: nobody has to wait for
-    /// them any more.
+    /// them any more, and nobody can.
     ///
     /// # Errors
     /// The first one of a put that was not waited for; [`Error::Deadline`].
@@ -461,7 +461,10 @@ impl<R: RemoteCopy> Segment<R> {
     fn operation(&mut self, handle: Handle) -> &mut Operation {
         let operation = &mut self.operations[handle.place];
         let is_there = operation.kind.is_some() && operation.visit == handle.visit;
-        assert!(is_there, "an operation can be waited for once");
+        assert!(
+            is_there,
+            "an operation of this segment can be waited for once, and before a fence"
+        );
         operation
     }
 }

@@ -233,7 +233,7 @@ fn a_full_mailbox_sends_newcomers_away_and_an_empty_one_ends_its_wait() {
     let (_c, end) = pair("c", "box");
     mailbox.admit(end).unwrap();
     let possible = Mailbox::<End>::new("huge", usize::MAX);
-    assert!(matches!(possible, Err(Error::TooLarge { .. })));
+    assert!(matches!(possible, Err(Error::Refused { .. })));
 }
 
 const PIECE: u64 = 3000;

@@ -105,10 +105,17 @@ impl Config {
         }
         let (every, late) = (self.report_every, self.late);
         if every == 0 || late / 2 < every {
-            return Err(format!("late after {late} strobes, with a report once in {every}"));
+            return Err(format!(
+                "late after {late} strobes, with a report once in {every}: reports come once in 1 \
+                 or more, and late is who lacks two of them"
+            ));
         }
         if !(1..wire::SEQUENCE_END).contains(&self.first) {
-            return Err(format!("{} as the first sequence", self.first));
+            let end = wire::SEQUENCE_END;
+            return Err(format!(
+                "{} as the first sequence: that is 1 or more, below {end}",
+                self.first
+            ));
         }
         Rhythm::of(self.period, self.micro)
     }

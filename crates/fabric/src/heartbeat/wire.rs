@@ -271,10 +271,14 @@ impl Rhythm {
     pub fn new(nanoseconds: u64, micro: u16) -> Result<Rhythm, String> {
         let range = limits::PERIOD_MIN_US * 1000..=limits::PERIOD_MAX_US * 1000;
         if !range.contains(&nanoseconds) {
-            return Err(format!("a period of {nanoseconds} ns"));
+            let (least, most) = (limits::PERIOD_MIN_US, limits::PERIOD_MAX_US / 1_000_000);
+            return Err(format!(
+                "a period of {nanoseconds} ns: {least} us to {most} s are possible"
+            ));
         }
         if !(1..=limits::MICRO_MAX).contains(&micro) {
-            return Err(format!("a period of {micro} micro-heartbeats"));
+            let most = limits::MICRO_MAX;
+            return Err(format!("a period of {micro} micro-heartbeats: 1 to {most} are possible"));
         }
         Ok(Rhythm { period: Duration::from_nanos(nanoseconds), micro })
     }

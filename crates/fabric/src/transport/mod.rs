@@ -1,7 +1,35 @@
 //! Transports: ways to reach an endpoint, behind one trait and chosen by address.
 //!
 //! A connection has two ends and belongs to one [`Lane`]. To connect is to say who one is and for
-//! which *service* one comes; who listens knows its peer before the first message.
+//! which *service* one comes; who listens knows its peer before the first message. So who connects
+//! is answered only while the other side is in [`Listener::accept`], in another thread or process
+//! (but for `proc!`, whose queue is in this one):
+//!
+//! ```
+//! use muster_fabric::communicator::Port;
+//! use muster_fabric::transport::{self, Hello, Lane};
+//! use muster_fabric::{Address, Deadline, Result};
+//! use std::{thread, time::Duration};
+//!
+//! # fn main() -> Result<()> {
+//! let soon = Deadline::after(Duration::from_secs(10));
+//! let any: Address = "tcp!127.0.0.1!0".parse()?;
+//! let transport = transport::of(&any)?;
+//! let mut listener = transport.listen(&any)?;
+//! let to = listener.address().clone();
+//! let there = thread::spawn(move || -> Result<Vec<u8>> {
+//!     let end = listener.accept(soon)?;
+//!     assert_eq!((&*end.hello().name, &*end.hello().service), ("me", "greetings"));
+//!     Port::new(end.datagram()?).receive(soon, |message| message.to_vec())
+//! });
+//! let hello = Hello { name: "me".into(), service: "greetings".into(), lane: Lane::Bulk };
+//! let mut port = Port::new(transport.connect(&to, &hello, soon)?.datagram()?);
+//! port.send(b"good morning", soon)?;
+//! port.flush(soon)?;
+//! assert_eq!(there.join().expect("it does not panic")?, b"good morning");
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod hello;
 mod host;
