@@ -45,9 +45,9 @@ pub enum Error {
     /// A key, or what should be one.
     #[error("{place}: {bad}")]
     Key { place: String, bad: BadKey },
-    /// Outside of a region, or not allowed there.
-    #[error("no access to {count} bytes at {offset} of region {key}: {why}")]
-    Access { key: u32, offset: u64, count: usize, why: &'static str },
+    /// Outside of a region, or not allowed there; its number where it has one.
+    #[error("no access to {count} bytes at {offset}{}: {why}", of_region(*key))]
+    Access { key: Option<u32>, offset: u64, count: usize, why: &'static str },
     /// The system has no more of it.
     #[error("no {what} left: {source}")]
     Exhausted { what: &'static str, source: io::Error },
@@ -67,7 +67,21 @@ pub enum Error {
 #[error("{0}")]
 pub struct BadKey(pub &'static str);
 
+fn of_region(key: Option<u32>) -> String {
+    key.map(|key| format!(" of region {key}")).unwrap_or_default()
+}
+
 impl Error {
+    /// The same of a region that has a number, which it does not know itself.
+    pub(crate) fn of_region(self, key: u32) -> Error {
+        match self {
+            Error::Access { offset, count, why, .. } => {
+                Error::Access { key: Some(key), offset, count, why }
+            }
+            other => other,
+        }
+    }
+
     /// An error of the system; want of descriptors, memory and the like are told apart.
     pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Error {
         let source = source.into();

@@ -134,7 +134,7 @@ impl Region {
         let end = usize::try_from(offset).ok().and_then(|start| start.checked_add(count));
         match end {
             Some(end) if end <= self.size() => Ok(end - count),
-            _ => Err(Error::Access { key: 0, offset, count, why: "it ends before" }),
+            _ => Err(Error::Access { key: None, offset, count, why: "the region ends before" }),
         }
     }
 }

@@ -281,7 +281,8 @@ impl RemoteCopy for End {
         }
         let Some((token, copy)) = self.copies.pop_front() else { return Ok(None) };
         let region = |key: Key| state.regions.get(key.0 as usize).cloned().flatten();
-        let no = |key: Key| Error::Access { key: key.0, offset: 0, count: 0, why: "no region" };
+        let no =
+            |key: Key| Error::Access { key: Some(key.0), offset: 0, count: 0, why: "no region" };
         let mut bytes = Vec::new();
         let result = match copy {
             Copy::Put(key, offset, bytes) => {

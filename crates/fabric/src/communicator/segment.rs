@@ -111,7 +111,7 @@ impl<R: RemoteCopy> Segment<R> {
             match piece {
                 Piece::Here(region) if (region.size() as u64) < size => {
                     let why = "a piece is smaller than the others";
-                    return Err(Error::Access { key: 0, offset: 0, count: size as usize, why });
+                    return Err(Error::Access { key: None, offset: 0, count: size as usize, why });
                 }
                 Piece::Here(_) => {}
                 Piece::There(copy, _) => many.add(index as u64, copy.descriptor())?,
@@ -256,7 +256,7 @@ impl<R: RemoteCopy> Segment<R> {
         };
         if offset.checked_add(count as u64).is_none_or(|end| end > self.size()) {
             let why = "the segment ends before";
-            return Err(Error::Access { key: 0, offset, count, why });
+            return Err(Error::Access { key: None, offset, count, why });
         }
         let Some(place) = self.operations.iter().position(|operation| operation.kind.is_none())
         else {

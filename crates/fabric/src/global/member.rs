@@ -405,7 +405,8 @@ impl Member {
     /// [`Error::NotMember`] while this node may not say what is there; [`Error::Access`] outside
     /// of it.
     pub fn read(&self, region: u32, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        self.region(region, offset, bytes.len())?.read(offset, bytes)?;
+        let known = self.region(region, offset, bytes.len())?;
+        known.read(offset, bytes).map_err(|error| error.of_region(region))?;
         self.shared.board.check(self.shell.clock().now())
     }
 
@@ -415,13 +416,14 @@ impl Member {
     /// # Errors
     /// [`Error::Access`] outside of it.
     pub fn write(&self, region: u32, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.region(region, offset, bytes.len())?.write(offset, bytes)
+        let known = self.region(region, offset, bytes.len())?;
+        known.write(offset, bytes).map_err(|error| error.of_region(region))
     }
 
     fn region(&self, key: u32, offset: u64, count: usize) -> Result<&Region> {
         let why = "there is no such region";
         let region = self.shared.regions.get(key as usize);
-        region.ok_or(Error::Access { key, offset, count, why })
+        region.ok_or(Error::Access { key: Some(key), offset, count, why })
     }
 
     /// The epoch and its members, as far as this node knows.

@@ -11,6 +11,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::primitive::{Config, Nodes, Relation};
 use crate::protocol::NodeId;
+use crate::region::{Region, Rights};
 use crate::shell::Setup;
 use crate::shell::tests::Place;
 use muster_base::limits::{PENDING_MAX, TELL_MAX, TOLD_BYTES_MAX};
@@ -341,6 +342,20 @@ fn regions_that_no_memory_holds_are_an_error_and_not_a_panic() {
     let begin = Begin::With(Nodes::one(NodeId(0)));
     let error = Member::start(place.setup(NodeId(0), "primitives"), listener, config, begin).err();
     assert!(matches!(error, Some(Error::Exhausted { what: "memory", .. })), "{error:?}");
+}
+
+#[test]
+fn an_access_that_lies_outside_names_the_region_that_was_asked_for() {
+    let mut place = Place::unix();
+    let members = start_with(&mut place, 1, |config| config.regions = vec![64, 8]);
+    let says = |result: Result<()>| result.unwrap_err().to_string();
+    let outside = "no access to 4 bytes at 5 of region 1: the region ends before";
+    assert_eq!(says(members[0].read(1, 5, &mut [0; 4])), outside);
+    assert_eq!(says(members[0].write(1, 5, &[0; 4])), outside);
+    let none = "no access to 4 bytes at 0 of region 2: there is no such region";
+    assert_eq!(says(members[0].write(2, 0, &[0; 4])), none);
+    let alone = Region::new(8, Rights::ALL).write(5, &[0; 4]);
+    assert_eq!(says(alone), "no access to 4 bytes at 5: the region ends before");
 }
 
 #[test]

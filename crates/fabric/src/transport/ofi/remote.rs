@@ -331,7 +331,7 @@ impl Copies {
         }
         let copy = self.queue.front().expect("it was looked at");
         let (key, offset, count) = (copy.key, copy.offset, copy.bytes.len());
-        self.end(Err(Error::Access { key, offset, count, why }));
+        self.end(Err(Error::Access { key: Some(key), offset, count, why }));
         Ok(true)
     }
 
@@ -415,7 +415,7 @@ impl RemoteCopy for Copies {
         };
         let Some(place) = place else {
             let why = "its memory has no address in this process";
-            return Err(Error::Access { key, offset: 0, count: size, why });
+            return Err(Error::Access { key: Some(key), offset: 0, count: size, why });
         };
         self.next = self.next.wrapping_add(1);
         let word = Word::Region { place, size: size as u64, rights: region.rights() };

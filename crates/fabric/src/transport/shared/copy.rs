@@ -146,7 +146,7 @@ impl Copies {
     fn finish(&mut self, token: u64, (key, offset, count): (Key, u64, usize), copied: Copy) {
         let (bytes, result) = match copied {
             Ok(bytes) => (bytes, Ok(())),
-            Err(why) => (Vec::new(), Err(Error::Access { key: key.0, offset, count, why })),
+            Err(why) => (Vec::new(), Err(Error::Access { key: Some(key.0), offset, count, why })),
         };
         self.done.push_back(Completion { token, bytes, result });
     }

@@ -183,7 +183,7 @@ impl Asked {
         let bytes = if operation.is_put { Vec::new() } else { operation.bytes };
         let result = match operation.status.why() {
             None => Ok(()),
-            Some(why) => Err(Error::Access { key, offset, count: count as usize, why }),
+            Some(why) => Err(Error::Access { key: Some(key), offset, count: count as usize, why }),
         };
         Some(Completion { token: operation.token, bytes, result })
     }
