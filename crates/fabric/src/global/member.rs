@@ -21,6 +21,7 @@ use crate::region::{Region, Rights};
 use crate::shell::{Hand, Handler, Setup, Shell, Traffic};
 use crate::transport::Listener;
 use muster_base::limits::{TELL_MAX, TOLD_BYTES_MAX};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -129,6 +130,8 @@ pub struct Transfer(Asked);
 #[derive(Debug)]
 struct Asked {
     told: Receiver<Ending>,
+    /// What was told.
+    ended: OnceCell<Ending>,
     hand: Hand<Cores>,
     node: NodeId,
     set: Nodes,
@@ -472,12 +475,13 @@ impl Member {
             return Err(error);
         }
         let (hand, node, set) = (self.shell.hand(), self.shared.board.node(), set.clone());
-        Ok(Asked { told, hand, node, set, what })
+        Ok(Asked { told, ended: OnceCell::new(), hand, node, set, what })
     }
 }
 
 impl Transfer {
-    /// Waits until it is done at all nodes, or known not to be.
+    /// Waits until it is done at all nodes, or known not to be. To ask again, by this or by
+    /// [`Transfer::look`], brings the same.
     ///
     /// # Errors
     /// As [`Member::compare_and_write`].
@@ -486,21 +490,36 @@ impl Transfer {
     }
 
     /// How it has ended, if it has when this node has looked at it: what is refused has, so that
-    /// nothing that is sent behind it comes first. Told once, by this or by [`Transfer::wait`].
+    /// nothing that is sent behind it comes first.
     pub fn look(&self, deadline: Deadline) -> Option<Result<()>> {
         let left = deadline.left().unwrap_or_default();
         // Who looks behind it is told when there is more to tell.
         self.0.hand.glance(left, |_, _| ());
-        self.0.told.try_recv().ok().map(|ending| end(ending).map(drop))
+        self.0.ended().map(|ending| end(ending).map(drop))
     }
 }
 
 impl Asked {
+    /// How it has ended, if that was told.
+    fn ended(&self) -> Option<Ending> {
+        self.ended.get().copied().or_else(|| Some(self.keep(self.told.try_recv().ok()?)))
+    }
+
+    /// It is told once, and may be asked for again.
+    fn keep(&self, ending: Ending) -> Ending {
+        *self.ended.get_or_init(|| ending)
+    }
+
     /// Waits for the end: whether it was carried out.
     fn ending(&self, deadline: Deadline) -> Result<bool> {
-        let ending = self.hand.wait(&self.told, deadline);
-        let late = |timeout| if timeout { self.late(deadline) } else { Err(gone()) };
-        ending.map_or_else(|error| late(error == RecvTimeoutError::Timeout), end)
+        if let Some(ending) = self.ended() {
+            return end(ending);
+        }
+        match self.hand.wait(&self.told, deadline) {
+            Ok(ending) => end(self.keep(ending)),
+            Err(RecvTimeoutError::Timeout) => self.late(deadline),
+            Err(RecvTimeoutError::Disconnected) => Err(gone()),
+        }
     }
 
     /// The deadline has passed: says who is missing, as far as this node can tell. It takes no
@@ -509,7 +528,7 @@ impl Asked {
         let most = deadline.waited().min(GLANCE);
         let awaited = self.hand.glance(most, |now, cores| cores.primitives.awaited(now)).flatten();
         // Who looks is told first what there was to tell.
-        if let Ok(ending) = self.told.try_recv() {
+        if let Some(ending) = self.ended() {
             return end(ending);
         }
         let missing = awaited.filter(|nodes| !nodes.is_empty());

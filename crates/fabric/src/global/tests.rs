@@ -312,6 +312,26 @@ fn what_is_refused_is_known_before_anything_is_sent_behind_it() {
 }
 
 #[test]
+fn who_asks_again_how_a_transfer_has_ended_is_told_the_same() {
+    let mut place = Place::unix();
+    let members = start(&mut place, 2);
+    let all = Nodes::range(0..=1);
+    let send =
+        |region| members[1].xfer_and_signal(&all, (region, 0), vec![7], None, None).expect("asked");
+    let done = send(0);
+    done.wait(soon()).expect("it is done");
+    let refused = send(99);
+    let why = refused.look(soon()).expect("it has ended").expect_err("no such region").to_string();
+    for _ in 0..2 {
+        done.wait(soon()).expect("it is done still");
+        assert!(matches!(done.look(soon()), Some(Ok(()))));
+        assert_eq!(refused.wait(soon()).expect_err("refused").to_string(), why);
+        let looked = refused.look(soon()).expect("it has ended");
+        assert_eq!(looked.expect_err("refused").to_string(), why);
+    }
+}
+
+#[test]
 fn a_beginning_that_cannot_be_is_refused() {
     let two = Nodes::range(0..=1);
     let again = |term| Begin::Again { nodes: two.clone(), term };
