@@ -34,7 +34,12 @@ pub mod wait;
 
 /// The limits that users meet, each with the sum it is derived from.
 pub mod limits {
-    pub use muster_base::limits::HELLO_TEXT_MAX;
+    pub use muster_base::limits::{
+        BOARD_BYTES, BOARDS, EVENT_MAX, FRAME_MAX, GATEWAY_NODES_MAX, GATEWAY_RANKS_MAX,
+        GATEWAY_SLOTS, HELLO_TEXT_MAX, INVOCATION_CALLS_MAX, INVOCATION_OBJECTS_MAX,
+        MAILBOX_SENDERS_MAX, MEMBERS_MAX, PENDING_BYTES_MAX, PENDING_MAX, RAILS_MAX,
+        SEGMENT_OPERATIONS_MAX, SET_RANGES_MAX, TELL_MAX, TOLD_BYTES_MAX, TRANSFER_MAX,
+    };
 }
 
 pub use address::Address;

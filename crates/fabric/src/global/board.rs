@@ -58,11 +58,6 @@ struct State {
     is_ended: bool,
 }
 
-/// The error of who asks for what lies outside of global memory.
-pub fn outside() -> Error {
-    refused(Refusal::Outside.to_string())
-}
-
 /// The error of who asks for what cannot be.
 pub fn refused(why: impl Into<String>) -> Error {
     Error::Refused { peer: "global memory".to_owned(), why: why.into() }
@@ -99,7 +94,7 @@ impl Board {
     /// How often an event was signalled.
     pub fn count(&self, event: u32, now: impl FnOnce() -> Time) -> Result<u64> {
         let state = self.lock();
-        let count = *state.counts.get(event as usize).ok_or_else(outside)?;
+        let count = state.of(event)?;
         state.check(self.node, now()).map(|()| count)
     }
 
@@ -113,7 +108,7 @@ impl Board {
     ) -> Result<u64> {
         let mut state = self.lock();
         loop {
-            let count = *state.counts.get(event as usize).ok_or_else(outside)?;
+            let count = state.of(event)?;
             let silence = state.check(self.node, now()).err();
             let is_member = state.membership.members.contains(self.node);
             let error = match silence {
@@ -209,6 +204,13 @@ impl Board {
 }
 
 impl State {
+    /// How often an event was signalled.
+    fn of(&self, event: u32) -> Result<u64> {
+        let events = self.counts.len() as u32;
+        let no_event = || refused(Refusal::Event { event, events }.to_string());
+        self.counts.get(event as usize).copied().ok_or_else(no_event)
+    }
+
     fn check(&self, node: NodeId, now: Time) -> Result<()> {
         match self.until.is_some_and(|until| now < until) {
             true => Ok(()),

@@ -13,6 +13,7 @@ use super::heartbeat::Log;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::heartbeat::{self, Heartbeat};
+use crate::limits::{TELL_MAX, TOLD_BYTES_MAX, TRANSFER_MAX};
 use crate::primitive::{
     Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request, TERM_MAX,
 };
@@ -20,7 +21,6 @@ use crate::protocol::{NodeId, Payload, Time};
 use crate::region::{Region, Rights};
 use crate::shell::{Hand, Handler, Setup, Shell, Traffic};
 use crate::transport::Listener;
-use muster_base::limits::{TELL_MAX, TOLD_BYTES_MAX};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -82,7 +82,7 @@ pub struct Member {
     shared: Arc<Shared>,
     tickets: AtomicU64,
     is_master: bool,
-    variables: u32,
+    config: Config,
     /// What the heartbeat tells, where there is one.
     log: Option<Arc<Log>>,
 }
@@ -236,7 +236,7 @@ impl Member {
         let open = Mutex::default();
         let (letters, gone) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let shared = Arc::new(Shared { board, regions, open, letters, gone });
-        let (is_master, variables) = (me == master, config.variables);
+        let (is_master, known) = (me == master, config.clone());
         let desk = Desk { shared: shared.clone(), log: log.clone(), until: None };
         let core = |now| {
             let core = begin.core(config, now);
@@ -245,7 +245,7 @@ impl Member {
             Cores::new(core, heartbeat.map(|config| Heartbeat::new(config, now)), is_master)
         };
         let shell = Shell::start(setup, listener, core, desk)?;
-        Ok(Member { shell, shared, tickets: AtomicU64::new(0), is_master, variables, log })
+        Ok(Member { shell, shared, tickets: AtomicU64::new(0), is_master, config: known, log })
     }
 
     /// What the heartbeat tells, where there is one.
@@ -264,6 +264,11 @@ impl Member {
 
     /// XFER-AND-SIGNAL: puts data into a region at all nodes of a set or at none, then signals an
     /// event there, and one here. It does not wait.
+    ///
+    /// At most [`TRANSFER_MAX`] bytes go at once, to a set of at most
+    /// [`crate::limits::SET_RANGES_MAX`] ranges, and at most [`crate::limits::PENDING_MAX`]
+    /// operations of this node with [`crate::limits::PENDING_BYTES_MAX`] bytes are under way:
+    /// [`Transfer::wait`] tells what was refused.
     ///
     /// # Errors
     /// As [`Shell::request`].
@@ -294,14 +299,16 @@ impl Member {
     /// dies, and an epoch begins then: who misses it has to ask for it.
     ///
     /// # Errors
-    /// [`Error::Refused`] for no region, or more bytes than it has or [`TELL_MAX`];
-    /// [`Error::WouldBlock`] while too much waits here to be told; those of [`Shell::request`].
+    /// [`Error::TooLarge`] for more than [`TELL_MAX`] bytes; [`Error::Refused`] for no
+    /// region, or more bytes than it has; [`Error::WouldBlock`] while [`TOLD_BYTES_MAX`]
+    /// wait here to be told; those of [`Shell::request`].
     pub fn tell(&self, region: u32, letter: impl Into<Payload>) -> Result<()> {
         let body = letter.into();
-        let known = self.shared.regions.get(region as usize);
-        if body.len() > TELL_MAX || known.is_none_or(|region| region.size() < body.len()) {
-            return Err(board::outside());
+        if body.len() > TELL_MAX {
+            let (what, limit) = ("a letter to the master", TELL_MAX);
+            return Err(Error::TooLarge { what, size: body.len(), limit });
         }
+        taken(self.config.beyond(region, 0, body.len()))?;
         let (letters, bytes) = (&self.shared.letters, body.len());
         let gone = self.shared.gone.load(Ordering::Acquire);
         if letters.load(Ordering::Relaxed).wrapping_sub(gone) >= TOLD_BYTES_MAX {
@@ -340,9 +347,9 @@ impl Member {
     /// which variable gets which value there.
     ///
     /// # Errors
-    /// [`Error::WouldBlock`] when too much is under way; [`Error::Deadline`]: the operation goes
-    /// on; [`Error::Dead`] when a node of the set is no member; [`Error::NotMember`] when this one
-    /// is none; [`Error::Refused`].
+    /// [`Error::WouldBlock`] when [`crate::limits::PENDING_MAX`] operations of this node are under
+    /// way; [`Error::Deadline`]: the operation goes on; [`Error::Dead`] when a node of the set is
+    /// no member; [`Error::NotMember`] when this one is none; [`Error::Refused`].
     pub fn compare_and_write(
         &self,
         set: &Nodes,
@@ -399,7 +406,7 @@ impl Member {
     }
 
     fn check_variable(&self, variable: u32) -> Result<()> {
-        (variable < self.variables).then_some(()).ok_or_else(board::outside)
+        taken(self.config.no_variable(variable))
     }
 
     /// Reads from this node's instance of a region.
@@ -484,7 +491,7 @@ impl Transfer {
     /// [`Transfer::look`], brings the same.
     ///
     /// # Errors
-    /// As [`Member::compare_and_write`].
+    /// As [`Member::compare_and_write`]; [`Error::TooLarge`] for more than [`TRANSFER_MAX`] bytes.
     pub fn wait(&self, deadline: Deadline) -> Result<()> {
         self.0.ending(deadline).map(drop)
     }
@@ -554,12 +561,25 @@ fn end(ending: Ending) -> Result<bool> {
         Ok(Outcome::Unknown) => {
             Err(board::refused("this node was removed before it learned the outcome"))
         }
-        Err(Refusal::Full) => Err(Error::WouldBlock),
-        Err(Refusal::NotMember) => {
+        Err(why) => Err(refusal(why)),
+    }
+}
+
+/// The error of what is refused, if it is.
+fn taken(why: Option<Refusal>) -> Result<()> {
+    why.map_or(Ok(()), |why| Err(refusal(why)))
+}
+
+/// What the user is told of what was not taken.
+fn refusal(why: Refusal) -> Error {
+    match why {
+        Refusal::Full => Error::WouldBlock,
+        Refusal::NotMember => {
             let why = "nothing was asked of the others".to_owned();
-            Err(Error::NotMember { node: "this node".to_owned(), why })
+            Error::NotMember { node: "this node".to_owned(), why }
         }
-        Err(why) => Err(board::refused(why.to_string())),
+        Refusal::Long(size) => Error::TooLarge { what: "a transfer", size, limit: TRANSFER_MAX },
+        why => board::refused(why.to_string()),
     }
 }
 

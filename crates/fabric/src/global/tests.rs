@@ -14,7 +14,7 @@ use crate::protocol::NodeId;
 use crate::region::{Region, Rights};
 use crate::shell::Setup;
 use crate::shell::tests::Place;
-use muster_base::limits::{PENDING_MAX, TELL_MAX, TOLD_BYTES_MAX};
+use muster_base::limits::{PENDING_MAX, TELL_MAX, TOLD_BYTES_MAX, TRANSFER_MAX};
 use std::time::Duration;
 
 fn soon() -> Deadline {
@@ -376,6 +376,49 @@ fn an_access_that_lies_outside_names_the_region_that_was_asked_for() {
     assert_eq!(says(members[0].write(2, 0, &[0; 4])), none);
     let alone = Region::new(8, Rights::ALL).write(5, &[0; 4]);
     assert_eq!(says(alone), "no access to 4 bytes at 5: the region ends before");
+}
+
+#[test]
+fn what_lies_outside_of_global_memory_is_said_with_its_limit() {
+    let mut place = Place::unix();
+    let members = start_with(&mut place, 1, |config| config.regions = vec![4 << 20]);
+    let (member, one) = (&members[0], Nodes::one(NodeId(0)));
+    let put = |at: (u32, u64), size: usize, remote, local| {
+        let asked = member.xfer_and_signal(&one, at, vec![1; size], remote, local);
+        asked.and_then(|asked| asked.wait(soon()))
+    };
+    let compare = |variable, write| {
+        let holds = (variable, Relation::Equal, 0);
+        member.compare_and_write(&one, holds, write, soon()).map(drop)
+    };
+    let event = "global memory refuses: there is no event 64: their number is 64";
+    let variable = "global memory refuses: there is no variable 64: their number is 64";
+    let region = "global memory refuses: there is no region 9: their number is 1";
+    for (result, why) in [
+        (put((9, 0), 1, None, None), region),
+        (
+            put((0, 4 << 20), 1, None, None),
+            "1 bytes at 4194304 end behind region 0, which has 4194304",
+        ),
+        (put((0, u64::MAX), 1, None, None), "end behind region 0"),
+        (put((0, 0), 1, Some(64), None), event),
+        (put((0, 0), 1, None, Some(64)), event),
+        (put((0, 0), TRANSFER_MAX + 1, None, None), "a transfer of 1048577 bytes: at most 1048576"),
+        (put((0, 0), TRANSFER_MAX, Some(63), Some(63)), "none"),
+        (compare(64, None), variable),
+        (compare(0, Some((64, 1))), variable),
+        (member.set_variable(64, 0), variable),
+        (member.test_event(64).map(drop), event),
+        (member.wait_event(64, 0, soon()).map(drop), event),
+        (member.tell(9, vec![1]), region),
+        (
+            member.tell(0, vec![1; TELL_MAX + 1]),
+            "a letter to the master of 4097 bytes: at most 4096",
+        ),
+    ] {
+        let said = result.map_or_else(|error| error.to_string(), |()| "none".to_owned());
+        assert!(said.contains(why), "{said:?}, not {why:?}");
+    }
 }
 
 #[test]

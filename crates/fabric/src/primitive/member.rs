@@ -11,6 +11,7 @@ use super::sequencer::Sequencer;
 use super::tell::Telling;
 use super::tree::{ARITY_MAX, Place};
 use crate::protocol::{Malformed, NodeId, Outgoing, Payload, Protocol, Time};
+use muster_base::limits::TRANSFER_MAX;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,6 +61,41 @@ impl Config {
             beat: Duration::from_millis(250),
             end_is_death: false,
         }
+    }
+
+    /// What of some work every node lacks, if it lacks anything.
+    pub(super) fn outside(&self, what: &What, count: usize) -> Option<Refusal> {
+        match *what {
+            What::Transfer { region, offset, event } => {
+                self.beyond(region, offset, count).or_else(|| self.no_event(event?))
+            }
+            What::Compare { variable, write, .. } => {
+                let written = || self.no_variable(write?.0);
+                self.no_variable(variable).or_else(written)
+            }
+        }
+    }
+
+    /// Whether bytes do not lie in a region, and why.
+    pub(crate) fn beyond(&self, region: u32, offset: u64, count: usize) -> Option<Refusal> {
+        let Some(&size) = self.regions.get(region as usize) else {
+            return Some(Refusal::Region { region, regions: self.regions.len() });
+        };
+        let end = offset.checked_add(count as u64);
+        let is_in = end.is_some_and(|end| end <= size);
+        (!is_in).then_some(Refusal::Range { region, offset, count, size })
+    }
+
+    /// Whether there is no such event.
+    pub(super) fn no_event(&self, event: u32) -> Option<Refusal> {
+        let events = self.events;
+        (event >= events).then_some(Refusal::Event { event, events })
+    }
+
+    /// Whether there is no such variable.
+    pub(crate) fn no_variable(&self, variable: u32) -> Option<Refusal> {
+        let variables = self.variables;
+        (variable >= variables).then_some(Refusal::Variable { variable, variables })
     }
 
     /// Says what cannot be, if anything is so.
@@ -157,8 +193,16 @@ pub enum Refusal {
     Empty,
     #[error("the node set has more than {} ranges", muster_base::limits::SET_RANGES_MAX)]
     Scattered,
-    #[error("it lies outside of the region, the variables or the events")]
-    Outside,
+    #[error("there is no region {region}: their number is {regions}")]
+    Region { region: u32, regions: usize },
+    #[error("{count} bytes at {offset} end behind region {region}, which has {size}")]
+    Range { region: u32, offset: u64, count: usize, size: u64 },
+    #[error("there is no event {event}: their number is {events}")]
+    Event { event: u32, events: u32 },
+    #[error("there is no variable {variable}: their number is {variables}")]
+    Variable { variable: u32, variables: u32 },
+    #[error("a transfer of {0} bytes: at most {TRANSFER_MAX} are possible")]
+    Long(usize),
     #[error("too much of this node's is under way; wait for a completion")]
     Full,
     #[error("this node is no member")]
@@ -379,20 +423,8 @@ impl Core {
 
     /// Whether work lies within what every node has.
     pub(super) fn is_within(&self, work: &Work, bytes: usize) -> bool {
-        let config = &self.config;
-        match work.what {
-            What::Transfer { region, offset, event } => {
-                let size = config.regions.get(region as usize);
-                let end = offset.checked_add(bytes as u64);
-                size.zip(end).is_some_and(|(size, end)| end <= *size)
-                    && event.is_none_or(|event| event < config.events)
-            }
-            What::Compare { variable, write, .. } => {
-                bytes == 0
-                    && variable < config.variables
-                    && write.is_none_or(|(variable, _)| variable < config.variables)
-            }
-        }
+        let takes_bytes = matches!(work.what, What::Transfer { .. });
+        (takes_bytes || bytes == 0) && self.config.outside(&work.what, bytes).is_none()
     }
 
     /// A message of a link, from the parent, a child or (what is asked) any member.

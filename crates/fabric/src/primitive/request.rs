@@ -53,14 +53,17 @@ impl Core {
     }
 
     fn submit(&mut self, pending: Pending) {
-        let local = pending.local.is_none_or(|event| event < self.config.events);
-        let bytes = pending.body.len();
+        let (config, bytes) = (&self.config, pending.body.len());
+        let no_local = || config.no_event(pending.local?);
+        let outside = config.outside(&pending.work.what, bytes).or_else(no_local);
         let why = if pending.work.set.is_empty() {
             Refusal::Empty
         } else if pending.work.set.ranges().len() > SET_RANGES_MAX {
             Refusal::Scattered
-        } else if !local || bytes > TRANSFER_MAX || !self.is_within(&pending.work, bytes) {
-            Refusal::Outside
+        } else if bytes > TRANSFER_MAX {
+            Refusal::Long(bytes)
+        } else if let Some(why) = outside {
+            why
         } else if matches!(self.standing, Standing::Outside(_)) {
             Refusal::NotMember
         } else if !self.has_room(bytes) {
