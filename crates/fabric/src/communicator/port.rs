@@ -112,8 +112,10 @@ impl<D: Datagram> Port<D> {
         Ok(taken.expect("a received message was seen once"))
     }
 
-    /// Waits until all that was sent has left this place: from then on it comes, whatever becomes
-    /// of this port. To be called before a port is dropped; where the deadline passes, again.
+    /// Waits until all that was sent has left this place: from then on it comes, though this port
+    /// is dropped, unless the machine or the way fails, or what the peer has sent over TCP lies
+    /// here unread: then the kernel cuts the connection. To be called before a port is dropped;
+    /// where the deadline passes, again.
     ///
     /// # Errors
     /// See [`Port::send`].

@@ -499,6 +499,9 @@ impl Transfer {
     /// How it has ended, if it has when this node has looked at it: what is refused has, so that
     /// nothing that is sent behind it comes first.
     pub fn look(&self, deadline: Deadline) -> Option<Result<()>> {
+        if let Some(ending) = self.0.ended() {
+            return Some(end(ending).map(drop));
+        }
         let left = deadline.left().unwrap_or_default();
         // Who looks behind it is told when there is more to tell.
         self.0.hand.glance(left, |_, _| ());

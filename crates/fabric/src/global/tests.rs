@@ -429,6 +429,7 @@ fn times_with_which_no_lease_can_last_are_refused_with_the_figures() {
         (ms(0), ms(250), "with a beat of 250ms a lease is 500ms or more, not 0ns"),
         (ms(100), ms(250), "with a beat of 250ms a lease is 500ms or more, not 100ms"),
         (ms(1), Duration::MAX, "or more, not 1ms"),
+        (Duration::MAX, ms(250), "a lease and its slack are 31536000s at most, not"),
     ];
     for (lease, beat, why) in cases {
         let mut place = Place::unix();

@@ -29,7 +29,7 @@ pub struct Lease {
     pub next_beat: Time,
     /// When it is renewed next, if nobody below asks before.
     pub next_renewal: Time,
-    /// Something has come from above that could not be taken without it.
+    /// Something has come from above, the first of this epoch, that could not be taken without it.
     pub has_missed: bool,
     /// What those below ask for, since the first of them did.
     gathered: Option<(Time, BTreeMap<NodeId, u64>)>,
@@ -81,6 +81,7 @@ impl Lease {
     /// Another tree: what was gathered is for those of the last. `moved`: so is what is above.
     pub fn settle(&mut self, moved: bool) {
         self.gathered = None;
+        self.has_missed = false;
         self.above.sent = None;
         if moved {
             self.above.heard = None;

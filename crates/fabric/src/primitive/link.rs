@@ -7,8 +7,8 @@
 //! wait begins with twice the time that the last acknowledgement took. What still waits at this
 //! node to be sent is not sent again at all ([`Protocol::waits`]). So what is above sees neither
 //! loss nor reordering nor duplicates, and there is no room for an answer that nobody waits for: a
-//! message that cannot be taken yet (no room, no lease) is left as if it had been lost. Who had no
-//! lease when a cluster began says that it has nothing once it has one, and is sent all at once.
+//! message that cannot be taken yet (no room, no lease) is left as if it had been lost. Who has
+//! taken nothing in an epoch, as it had no lease, says so once it has one, and is sent all at once.
 //!
 //! [`Protocol::waits`]: crate::protocol::Protocol::waits
 
@@ -90,6 +90,11 @@ impl Link {
     pub fn again(&mut self) -> (u64, Vec<Carried>) {
         self.waited = 0;
         (self.next - self.kept.len() as u64, self.kept.iter().cloned().collect())
+    }
+
+    /// Whether anything of the other side's was taken.
+    pub fn has_taken(&self) -> bool {
+        self.expected > 0
     }
 
     /// A beat has passed: the messages that are to be sent again, with the first one's number.

@@ -44,6 +44,9 @@ pub struct Config {
     pub end_is_death: bool,
 }
 
+/// A lease and its slack together: a year, far from what times cannot say.
+const LEASE_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
 impl Config {
     /// For one of several nodes, the first of which leads. What runs on a machine takes its
     /// incarnation from [`crate::global::incarnation`].
@@ -100,7 +103,7 @@ impl Config {
 
     /// Says what cannot be, if anything is so.
     pub(crate) fn check(&self) -> std::result::Result<(), String> {
-        let Config { arity, lease, beat, .. } = *self;
+        let Config { arity, lease, slack, beat, .. } = *self;
         if !(1..=ARITY_MAX).contains(&arity) {
             return Err(format!("a tree's nodes have 1 to {ARITY_MAX} children, not {arity}"));
         }
@@ -111,6 +114,11 @@ impl Config {
             let least = beat.saturating_mul(2);
             return Err(format!(
                 "with a beat of {beat:?} a lease is {least:?} or more, not {lease:?}"
+            ));
+        }
+        if lease.saturating_add(slack) > LEASE_MAX {
+            return Err(format!(
+                "a lease and its slack are {LEASE_MAX:?} at most, not {lease:?} and {slack:?}"
             ));
         }
         Ok(())
@@ -440,7 +448,8 @@ impl Core {
             return self.opened(now, from, epoch, expected, opening);
         }
         if epoch != self.epoch || !self.is_current(now) {
-            self.lease.has_missed |= epoch == self.epoch && self.place.parent == Some(from);
+            let is_from_above = epoch == self.epoch && self.place.parent == Some(from);
+            self.lease.has_missed |= is_from_above && !self.parent.has_taken();
             return Ok(());
         }
         match carried {
@@ -543,11 +552,9 @@ impl Core {
         }
     }
 
-    /// Sends again what a child has not, which had no lease yet when it came.
+    /// Sends again what a child has not, which had no lease yet when it came. It has asked for it:
+    /// what may wait here for it since the last tick is none of that.
     fn tell_child_again(&mut self, child: usize) {
-        if self.waiting.contains(&self.place.children[child].node) {
-            return;
-        }
         let (first, kept) = self.children[child].again();
         for (number, carried) in (first..).zip(kept) {
             self.send_child(child, number, carried);

@@ -170,8 +170,6 @@ fn a_transfer_from_any_node_reaches_its_set_and_signals_both_sides() {
     }
 }
 
-/// Four in five were left as if they had been lost, and came again a beat or two later: a thousand
-/// reports of a job's end took two seconds.
 #[test]
 fn what_comes_to_members_before_their_first_lease_waits_for_that_and_for_no_beat() {
     let mut cluster = Cluster::before(8, 2);
@@ -185,6 +183,8 @@ fn what_comes_to_members_before_their_first_lease_waits_for_that_and_for_no_beat
     assert!((0..8).all(|node| cluster.delivered(node).len() == 1));
 }
 
+/// Four in five were left as if they had been lost, and came again a beat or two later: a thousand
+/// reports of a job's end took two seconds.
 #[test]
 fn more_members_than_may_have_something_under_way_ask_at_once_and_none_waits_for_a_beat() {
     let nodes = muster_base::limits::STAGED_MAX as u32 * 5 / 4;

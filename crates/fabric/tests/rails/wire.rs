@@ -44,6 +44,8 @@ fn a_stream_is_sent_and_acknowledged_as_printed() {
     assert_eq!(received(&mut first, 15), sample("piece"));
     first.write_all(&sample("seen")).unwrap();
     end.finish(soon()).unwrap();
+    let behind = end.try_write(b"more").unwrap_err().to_string();
+    assert!(behind.contains("behind the end"), "{behind}");
     end.wait(Ready::Receive, soon()).unwrap();
     drop(end);
     let ends = [&mut first, &mut second].map(|rail| {

@@ -127,15 +127,15 @@ impl Builds {
         );
         // One of the two gets its name. What is there is judged, and replaced only if it is wrong
         // and still the same: another host may have done so meanwhile.
-        let place = "p() { [ -d \"$f$1\" ] && return 1; \
+        let place = "i() { ls -di \"$f$1\" 2>/dev/null; }; p() { [ -d \"$f$1\" ] && return 1; \
                      ln \"$t$1\" \"$f$1\" 2>/dev/null && return; \
-                     w=$(ls -di \"$f$1\"); v \"$f\" $2 2>/dev/null || \
-                     { [ \"$w\" = \"$(ls -di \"$f$1\")\" ] && mv -f \"$t$1\" \"$f$1\"; } || \
+                     w=$(i \"$1\"); v \"$f\" $2 2>/dev/null || \
+                     { [ \"$w\" = \"$(i \"$1\")\" ] && mv -f \"$t$1\" \"$f$1\"; } || \
                      v \"$f\" $2; }; \
                      c() { rm -f \"$t\" \"$t\".*; }; ";
         // Both come as one file: what some programs named `head` read they do not write. It is cut
-        // where it lies, so that it takes no more room than both. Who was killed a day ago has
-        // left what it had.
+        // where it lies, so that it takes no more room than both and the library. Who was killed a
+        // day ago has left what it had.
         let take = format!(
             "t=$f.part.$(cat /proc/sys/kernel/random/uuid); trap \"c; exit 1\" HUP INT TERM; \
              mkdir -p \"$d\" && {{ find \"$d\" -name \"muster-*.part.*\" -mtime +0 \

@@ -169,15 +169,18 @@ impl Drop for Orders {
 
 /// Sends a report until it has arrived.
 fn deliver(reports: &Reports, memory: &Memory, letter: &[u8]) {
+    let size = letter.len();
+    if size > LETTER_MAX {
+        // It would never do, and hold up all that come behind it.
+        let text = format!("a report of {size} bytes is left out: at most {LETTER_MAX} go");
+        let _ = writeln!(io::stderr(), "{text}");
+        return;
+    }
     let to = Nodes::one(MANAGER);
     while !reports.is_closed() {
         let sent = memory.send(&to, letter.to_vec());
         match sent.and_then(|transfer| transfer.wait(Deadline::after(REPORT))) {
             Ok(()) | Err(FabricError::Closed { .. }) => return,
-            Err(error @ FabricError::Refused { .. }) if letter.len() > LETTER_MAX => {
-                let _ = writeln!(io::stderr(), "a report is too long: {error}");
-                return;
-            }
             // It may come twice then, and is heeded once.
             Err(_) => thread::sleep(PAUSE),
         }

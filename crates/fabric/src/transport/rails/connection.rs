@@ -354,6 +354,9 @@ impl Stream for Joined {
         if self.is_cut() {
             return Err(self.error());
         }
+        if self.sender.has_ended() && parts.iter().any(|part| !part.is_empty()) {
+            return Err(Error::io(format!("writing to {} behind the end", self.peer), Errno::PIPE));
+        }
         let mut written = 0;
         for part in parts {
             let size = self.sender.write(part);

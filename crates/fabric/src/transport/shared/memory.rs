@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// # Errors
 /// [`Error::Exhausted`], of a process's addresses too.
 pub fn region(size: usize, rights: Rights) -> Result<Region> {
-    let room = size.checked_next_multiple_of(8).filter(|room| *room < ADDRESSES);
+    let room = size.checked_next_multiple_of(8).filter(|room| *room as u64 <= ADDRESSES);
     let room = room.map(|room| room.max(8)).ok_or_else(|| {
         let source = io::Error::other(format!("a region of {size} bytes has no addresses"));
         Error::Exhausted { what: "memory", source }
@@ -33,7 +33,7 @@ pub fn region(size: usize, rights: Rights) -> Result<Region> {
 }
 
 /// No process has so many bytes of addresses.
-const ADDRESSES: usize = 1 << 57;
+const ADDRESSES: u64 = 1 << 57;
 
 /// Who maps it from now on can only read.
 const FROZEN: SealFlags = SealFlags::FUTURE_WRITE;
