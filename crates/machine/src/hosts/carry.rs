@@ -175,7 +175,7 @@ impl Builds {
     pub fn program(&self, machine: &str) -> String {
         match self.known(machine) {
             Some((arch, _)) if *arch != HERE => {
-                let beside = self.folder.join(format!("muster.{arch}"));
+                let beside = path_for(&self.folder, arch);
                 if beside.exists() { beside.display().to_string() } else { OWN.to_owned() }
             }
             _ => OWN.to_owned(),
@@ -193,23 +193,17 @@ impl Builds {
         let Some((arch, build)) = self.known(machine) else {
             return format!("{it}, and Muster runs on Linux, on {}", PROCESSORS.join(", "));
         };
-        let program = self.folder.join(format!("muster.{arch}"));
+        let program = path_for(&self.folder, arch);
         let library = library::carried(&program);
         let (program, library) = (program.display(), library.display());
-        let (why, package, file) = match build {
-            Err(Wrong::Library(what)) => (
-                format!("{library} is {what}. Remove it, or build it"),
-                "muster-mpi-abi",
-                "libmpi_abi.so",
-            ),
-            Err(Wrong::Program(what)) => {
-                (format!("{program} is {what}. Build it"), "muster-cli", "muster")
-            }
-            _ => {
-                let why =
-                    format!("this program is for {HERE}, and there is no {program}. Build it");
-                (why, "muster-cli", "muster")
-            }
+        let why = match build {
+            Err(Wrong::Library(what)) => format!("{library} is {what}. Remove it, or build it"),
+            Err(Wrong::Program(what)) => format!("{program} is {what}. Build it"),
+            _ => format!("this program is for {HERE}, and there is no {program}. Build it"),
+        };
+        let (package, file) = match build {
+            Err(Wrong::Library(_)) => ("muster-mpi-abi", "libmpi_abi.so"),
+            _ => ("muster-cli", "muster"),
         };
         let target = target(arch);
         format!(
@@ -248,10 +242,15 @@ impl Sent {
     }
 }
 
+/// Where the program for a processor lies, beside this one.
+fn path_for(folder: &Path, arch: &str) -> PathBuf {
+    folder.join(format!("muster.{arch}"))
+}
+
 /// The program for a processor that lies beside this one, if it is what its name says, and the
 /// library, for which the same holds.
 fn beside(folder: &Path, arch: &str) -> Result<Build, Wrong> {
-    let path = folder.join(format!("muster.{arch}"));
+    let path = path_for(folder, arch);
     let unread = |error: io::Error| format!("not to be read: {error}");
     let is_for = |path: &Path| match processor_of(path).map_err(unread)? {
         Some(own) if own == arch => Ok(()),
