@@ -7,7 +7,7 @@ use muster_fabric::heartbeat::{self, Heartbeat, Notice, Request};
 use muster_fabric::primitive::{Config, Nodes, Relation};
 use muster_fabric::protocol::{NodeId, Payload, Time};
 use muster_fabric::shell::multicast::Group;
-use muster_fabric::shell::{Setup, Shell};
+use muster_fabric::shell::{Setup, Shell, Transports};
 use muster_fabric::transport::{self, Hello, Lane, Listener};
 use muster_fabric::{Address, Deadline};
 use std::collections::BTreeMap;
@@ -107,7 +107,7 @@ impl Node {
             me: NodeId(self.me),
             service: service.to_owned(),
             addresses,
-            transports: transport::of,
+            transports: Transports::default(),
             patience: PATIENCE,
             group: None,
         }

@@ -94,6 +94,11 @@ impl Error {
         Error::Exhausted { what, source }
     }
 
+    /// Whether somebody else listens there.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::AddrInUse)
+    }
+
     /// Whether it may be tried again.
     pub fn is_would_block(&self) -> bool {
         matches!(self, Error::WouldBlock)

@@ -1,11 +1,11 @@
 //! Nodes over TLS: their shells talk to each other, and to nobody who has another node's key.
 
+use muster_fabric::Address;
 use muster_fabric::heartbeat::{Config, Heartbeat, Notice, Request};
 use muster_fabric::protocol::{NodeId, Time};
 use muster_fabric::shell::{Setup, Shell, Transports};
 use muster_fabric::transport::socket::{Identity, Members, Tls};
 use muster_fabric::transport::{Listener, Transport};
-use muster_fabric::{Address, Result};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::sync::mpsc::{Receiver, channel};
@@ -20,13 +20,6 @@ static TRANSPORTS: LazyLock<[Tls; 3]> = LazyLock::new(|| {
     }
     identities.map(|identity| Tls::new(&identity, &members))
 });
-
-/// A shell knows its transport by a function; nodes of one process have one each.
-fn of<const NODE: usize>(_: &Address) -> Result<&'static dyn Transport> {
-    Ok(&TRANSPORTS[NODE])
-}
-
-const OF: [Transports; 3] = [of::<0>, of::<1>, of::<2>];
 
 struct Node {
     shell: Shell<Heartbeat>,
@@ -47,7 +40,7 @@ impl Node {
             me: NodeId(me),
             service: "heartbeat".to_owned(),
             addresses: addresses.clone(),
-            transports: OF[key],
+            transports: Transports::default().with(TRANSPORTS[key].clone()),
             patience: Duration::ZERO,
             group: None,
         };

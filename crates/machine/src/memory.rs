@@ -10,7 +10,7 @@
 
 use crate::keeper::Directory;
 pub use crate::roster::MANAGER;
-use crate::roster::{Roster, listening, transport_of};
+use crate::roster::{Roster, listening, transport_of, transports};
 use muster_base::limits::{LETTER_MAX, PERIOD_MAX_US, PERIOD_MIN_US};
 use muster_base::span;
 use muster_fabric::global::{Beats, Begin, Member, Membership, Pulse, Transfer, incarnation};
@@ -221,7 +221,7 @@ impl Memory {
             me,
             service: SERVICE.to_owned(),
             addresses,
-            transports: transport_of,
+            transports: transports(),
             patience: Duration::ZERO,
             // Half a tree's width is many.
             group: roster.group(me).map(|group| Group { many: ARITY / 2, ..group }),
@@ -302,8 +302,11 @@ impl Memory {
     /// # Errors
     /// As [`Member::xfer_and_signal`].
     pub fn send_surely(self: &Arc<Memory>, to: &Nodes, letter: Vec<u8>) -> Result<Letter> {
-        let transfer = self.send(to, letter.clone())?;
-        Ok(Letter { memory: self.clone(), to: to.clone(), letter, transfer })
+        let sent = match self.send(to, letter.clone()) {
+            Err(error) if !error.is_would_block() => return Err(error),
+            sent => sent,
+        };
+        Ok(Letter { memory: self.clone(), to: to.clone(), letter, sent })
     }
 
     /// Tells the manager a short letter, combined with others on its way. It may come twice, and
@@ -443,7 +446,8 @@ pub struct Letter {
     memory: Arc<Memory>,
     to: Nodes,
     letter: Vec<u8>,
-    transfer: Transfer,
+    /// Or there was no room for it.
+    sent: Result<Transfer>,
 }
 
 impl Letter {
@@ -453,10 +457,10 @@ impl Letter {
     /// As [`Transfer::wait`].
     pub fn arrive(mut self, deadline: Deadline) -> Result<()> {
         loop {
-            match self.transfer.wait(deadline) {
+            match self.sent.and_then(|transfer| transfer.wait(deadline)) {
                 Err(Error::WouldBlock) if deadline.left().is_some() => {
                     std::thread::sleep(BUSY);
-                    self.transfer = self.memory.send(&self.to, self.letter.clone())?;
+                    self.sent = self.memory.send(&self.to, self.letter.clone());
                 }
                 done => return done,
             }

@@ -14,6 +14,7 @@ use crate::keeper::Directory;
 use crate::memory::{id_of, name_of};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_fabric::protocol::NodeId;
+use muster_fabric::shell::Transports;
 use muster_fabric::shell::multicast::Group;
 use muster_fabric::transport::socket::{Identity, Members, PublicKey, Tls};
 use muster_fabric::transport::{self, Peer, Transport};
@@ -273,6 +274,12 @@ pub fn transport_of(address: &Address) -> fabric::Result<&'static dyn Transport>
         (Address::Tls(..), Some(entered)) => Ok(&entered.tls),
         _ => transport::of(address),
     }
+}
+
+/// The same for shells.
+pub fn transports() -> Transports {
+    let tls = SELF.get().map(|entered| entered.tls.clone());
+    tls.map_or_else(Transports::default, |tls| Transports::default().with(tls))
 }
 
 /// Checks that who has answered at an address is the member that is reached there: a key of the

@@ -1,4 +1,9 @@
-//! Adapted communicators have the communicators' methods.
+//! What a communicator does as one operation, with aspects around all of it.
+//!
+//! An adapted communicator has these methods and no others: whoever wants to flush, to put and to
+//! fence, or to register and to serve, has the aspects around the strategy below instead, and any
+//! communicator over that: `Port::new(Adapted::new(datagram, aspects))`, as
+//! [`crate::bound::Network`] does. Aspects are then entered for each of the strategy's operations.
 
 use super::strategies::total;
 use super::{Adapted, Aspect, Kind, Operation};

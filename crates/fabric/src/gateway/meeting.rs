@@ -87,7 +87,7 @@ impl Desk {
     /// Listens at a path.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where somebody else does, and what the system says.
+    /// [`Error::is_taken`] where somebody else does, and what the system says.
     pub fn open(path: &Path) -> Result<Desk> {
         let (socket, _name) = meet::listen(path)?;
         let name = path.display().to_string();

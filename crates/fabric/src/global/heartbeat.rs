@@ -116,7 +116,7 @@ impl Member {
     /// # use muster_fabric::{Address, Deadline, global::{Begin, Member, incarnation}};
     /// # use muster_fabric::heartbeat::{self, Event, Notice, Request, USER};
     /// # use muster_fabric::primitive::{Config, Nodes};
-    /// # use muster_fabric::{protocol::NodeId, shell::Setup, transport};
+    /// # use muster_fabric::{protocol::NodeId, shell::{Setup, Transports}, transport};
     /// # use std::time::Duration;
     /// # fn main() -> muster_fabric::Result<()> {
     /// # let nodes = [NodeId(0), NodeId(1)];
@@ -127,7 +127,7 @@ impl Member {
     /// #     me: NodeId(0),
     /// #     service: "example".to_owned(),
     /// #     addresses: nodes.into_iter().zip(addresses).collect(),
-    /// #     transports: transport::of,
+    /// #     transports: Transports::default(),
     /// #     patience: Duration::ZERO,
     /// #     group: None,
     /// # };

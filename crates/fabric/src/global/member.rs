@@ -13,7 +13,7 @@ use super::heartbeat::Log;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::heartbeat::{self, Heartbeat};
-use crate::limits::{TELL_MAX, TOLD_BYTES_MAX, TRANSFER_MAX};
+use crate::limits::{PENDING_BYTES_MAX, PENDING_MAX, TELL_MAX, TOLD_BYTES_MAX, TRANSFER_MAX};
 use crate::primitive::{
     Config, Core, Nodes, Notice, Outcome, Refusal, Relation, Request, TERM_MAX,
 };
@@ -39,7 +39,7 @@ type Ending = std::result::Result<Outcome, Refusal>;
 /// ```
 /// # use muster_fabric::{Address, Deadline, global::{Begin, Member, incarnation}};
 /// # use muster_fabric::{primitive::{Config, Nodes, Relation}, protocol::NodeId};
-/// # use muster_fabric::{shell::Setup, transport};
+/// # use muster_fabric::{shell::{Setup, Transports}, transport};
 /// # use std::time::Duration;
 /// # fn main() -> muster_fabric::Result<()> {
 /// let nodes = [NodeId(0), NodeId(1)];
@@ -50,7 +50,7 @@ type Ending = std::result::Result<Outcome, Refusal>;
 ///     me: NodeId(0),
 ///     service: "example".to_owned(),
 ///     addresses: nodes.into_iter().zip(addresses).collect(),
-///     transports: transport::of,
+///     transports: Transports::default(),
 ///     patience: Duration::ZERO,
 ///     group: None,
 /// };
@@ -120,11 +120,16 @@ struct Shared {
 struct Open {
     tell: SyncSender<Ending>,
     local: Option<u32>,
+    bytes: usize,
 }
 
 /// A transfer under way. It goes on whether this is kept or not.
 #[derive(Debug)]
 pub struct Transfer(Asked);
+
+/// A comparison under way, with what it may write. It goes on whether this is kept or not.
+#[derive(Debug)]
+pub struct Comparison(Asked);
 
 /// An operation that was asked for, and what has to be said of it where nobody answers.
 #[derive(Debug)]
@@ -201,8 +206,8 @@ impl Member {
     }
 
     /// Starts a member whose regions are over memory of the user's choice, as a file that is
-    /// received straight to its place; the sizes in `config` are theirs. What is written there is
-    /// written by the shell, which waits for it.
+    /// received straight to its place; `config` names none, or has the sizes of these. What is
+    /// written there is written by the shell, which waits for it.
     ///
     /// With a heartbeat, of which all members have one or none: the master of the one is that of
     /// the other, and so are the members ([`Member::beats`]).
@@ -231,7 +236,14 @@ impl Member {
             return Err(board::refused(what));
         }
         let log = heartbeat.is_some().then(|| Arc::new(Log::new(me, master)));
-        config.regions = regions.iter().map(|region| region.size() as u64).collect();
+        let sizes = regions.iter().map(|region| region.size() as u64).collect();
+        let named = std::mem::replace(&mut config.regions, sizes);
+        if !(named.is_empty() || named == config.regions) {
+            let given = &config.regions;
+            let what =
+                format!("the configuration has regions of {named:?} bytes, given are {given:?}");
+            return Err(board::refused(what));
+        }
         let board = Board::new(me, master, config.events);
         let open = Mutex::default();
         let (letters, gone) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -266,12 +278,13 @@ impl Member {
     /// event there, and one here. It does not wait.
     ///
     /// At most [`TRANSFER_MAX`] bytes go at once, to a set of at most
-    /// [`crate::limits::SET_RANGES_MAX`] ranges, and at most [`crate::limits::PENDING_MAX`]
-    /// operations of this node with [`crate::limits::PENDING_BYTES_MAX`] bytes are under way:
-    /// [`Transfer::wait`] tells what was refused.
+    /// [`crate::limits::SET_RANGES_MAX`] ranges. [`PENDING_MAX`] operations of this node with
+    /// [`PENDING_BYTES_MAX`] bytes may be under way, and one more is not taken: who keeps a clone
+    /// of the data, which copies nothing, tries again when one of them has ended, as
+    /// [`Transfer::wait`] tells.
     ///
     /// # Errors
-    /// As [`Shell::request`].
+    /// [`Error::WouldBlock`] when too much is under way; those of [`Shell::request`].
     pub fn xfer_and_signal(
         &self,
         set: &Nodes,
@@ -282,7 +295,8 @@ impl Member {
     ) -> Result<Transfer> {
         let body = data.into();
         let what = "to take a transfer (XFER-AND-SIGNAL)";
-        let asked = self.submit(set, local, what, |ticket| Request::Transfer {
+        let bytes = body.len();
+        let asked = self.submit(set, (local, bytes), what, |ticket| Request::Transfer {
             ticket,
             set: set.clone(),
             region,
@@ -347,9 +361,10 @@ impl Member {
     /// which variable gets which value there.
     ///
     /// # Errors
-    /// [`Error::WouldBlock`] when [`crate::limits::PENDING_MAX`] operations of this node are under
-    /// way; [`Error::Deadline`]: the operation goes on; [`Error::Dead`] when a node of the set is
-    /// no member; [`Error::NotMember`] when this one is none; [`Error::Refused`].
+    /// [`Error::WouldBlock`] when [`PENDING_MAX`] operations of this node are under way;
+    /// [`Error::Deadline`]: the operation goes on ([`Member::start_compare`]); [`Error::Dead`] when
+    /// a node of the set is no member; [`Error::NotMember`] when this one is none;
+    /// [`Error::Refused`].
     pub fn compare_and_write(
         &self,
         set: &Nodes,
@@ -357,11 +372,25 @@ impl Member {
         write: Option<(u32, u64)>,
         deadline: Deadline,
     ) -> Result<bool> {
+        self.start_compare(set, (variable, relation, value), write)?.wait(deadline)
+    }
+
+    /// As [`Member::compare_and_write`], not waiting: for who has other things to do meanwhile, or
+    /// has to know how one ended that was late.
+    ///
+    /// # Errors
+    /// [`Error::WouldBlock`] as there; those of [`Shell::request`].
+    pub fn start_compare(
+        &self,
+        set: &Nodes,
+        (variable, relation, value): (u32, Relation, u64),
+        write: Option<(u32, u64)>,
+    ) -> Result<Comparison> {
         let what = match write {
             Some(_) => "to compare and write (COMPARE-AND-WRITE)",
             None => "to answer a query (COMPARE-AND-WRITE)",
         };
-        let asked = self.submit(set, None, what, |ticket| Request::Compare {
+        let asked = self.submit(set, (None, 0), what, |ticket| Request::Compare {
             ticket,
             set: set.clone(),
             variable,
@@ -369,7 +398,7 @@ impl Member {
             value,
             write,
         })?;
-        asked.ending(deadline)
+        Ok(Comparison(asked))
     }
 
     /// Sets this node's own instance of a variable.
@@ -470,13 +499,15 @@ impl Member {
     fn submit(
         &self,
         set: &Nodes,
-        local: Option<u32>,
+        (local, bytes): (Option<u32>, usize),
         what: &'static str,
         request: impl FnOnce(u64) -> Request,
     ) -> Result<Asked> {
         let ticket = self.tickets.fetch_add(1, Ordering::Relaxed);
         let (tell, told) = sync_channel(1);
-        self.shared.lock().insert(ticket, Open { tell, local });
+        if !self.shared.open(ticket, Open { tell, local, bytes }) {
+            return Err(Error::WouldBlock);
+        }
         if let Err(error) = self.shell.request(request(ticket)) {
             self.shared.lock().remove(&ticket);
             return Err(error);
@@ -496,16 +527,25 @@ impl Transfer {
         self.0.ending(deadline).map(drop)
     }
 
-    /// How it has ended, if it has when this node has looked at it: what is refused has, so that
-    /// nothing that is sent behind it comes first.
-    pub fn look(&self, deadline: Deadline) -> Option<Result<()>> {
-        if let Some(ending) = self.0.ended() {
-            return Some(end(ending).map(drop));
-        }
-        let left = deadline.left().unwrap_or_default();
-        // Who looks behind it is told when there is more to tell.
-        self.0.hand.glance(left, |_, _| ());
+    /// How it has ended, if that is known. It does not wait.
+    pub fn look(&self) -> Option<Result<()>> {
         self.0.ended().map(|ending| end(ending).map(drop))
+    }
+}
+
+impl Comparison {
+    /// Waits until it is known whether it has held at all nodes; if so, what it writes is written
+    /// there. May be asked again, as by who was late.
+    ///
+    /// # Errors
+    /// As [`Member::compare_and_write`].
+    pub fn wait(&self, deadline: Deadline) -> Result<bool> {
+        self.0.ending(deadline)
+    }
+
+    /// Whether it has held, if that is known. It does not wait.
+    pub fn look(&self) -> Option<Result<bool>> {
+        self.0.ended().map(end)
     }
 }
 
@@ -542,7 +582,13 @@ impl Asked {
             return end(ending);
         }
         let missing = awaited.filter(|nodes| !nodes.is_empty());
-        Err(deadline.missed(self.node, missing.as_ref().unwrap_or(&self.set), self.what))
+        let missing = missing.as_ref().unwrap_or(&self.set);
+        let trouble = |node| Some((node, self.hand.traffic().trouble(node)?));
+        let what = match missing.iter().find_map(trouble) {
+            Some((node, why)) => format!("{} ({node} is not reached: {why})", self.what),
+            None => self.what.to_owned(),
+        };
+        Err(deadline.missed(self.node, missing, what))
     }
 }
 
@@ -586,13 +632,31 @@ fn refusal(why: Refusal) -> Error {
     }
 }
 
+impl Open {
+    fn counted(&self) -> usize {
+        self.bytes.min(TRANSFER_MAX)
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Open>> {
         self.open.lock().expect("nobody panics with it")
     }
 
+    /// False where so much is under way that the core would not take one more: it counts no more
+    /// than is open here. What no transfer can have is for the core to refuse.
+    fn open(&self, ticket: u64, operation: Open) -> bool {
+        let mut open = self.lock();
+        let bytes: usize = open.values().chain([&operation]).map(Open::counted).sum();
+        let has_room = open.len() < PENDING_MAX && bytes <= PENDING_BYTES_MAX;
+        if has_room {
+            open.insert(ticket, operation);
+        }
+        has_room
+    }
+
     fn end(&self, ticket: u64, ending: Ending) {
-        let Some(Open { tell, local }) = self.lock().remove(&ticket) else { return };
+        let Some(Open { tell, local, .. }) = self.lock().remove(&ticket) else { return };
         if let (Ok(Outcome::Committed), Some(local)) = (ending, local) {
             self.board.signal(local);
         }

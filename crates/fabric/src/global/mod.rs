@@ -15,7 +15,7 @@ mod tests;
 
 pub use board::Membership;
 pub use heartbeat::{Beats, Pulse};
-pub use member::{Begin, Member, Transfer};
+pub use member::{Begin, Comparison, Member, Transfer};
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -147,11 +147,11 @@ fn waited<T: std::fmt::Debug>(result: Result<T>) -> String {
     }
 }
 
-/// Tries until an operation that is late says this.
+/// Tries until an operation that is late says this; why somebody is not reached may come behind it.
 fn says(mut late: impl FnMut() -> String, text: &str) {
     let deadline = soon();
     let mut said = late();
-    while said != text {
+    while !said.starts_with(text) {
         assert!(deadline.left().is_some(), "{said}");
         std::thread::sleep(Duration::from_millis(1));
         said = late();
@@ -204,6 +204,61 @@ fn an_operation_that_the_master_does_not_hear_of_waits_for_the_master() {
         waited(members[0].compare_and_write(&all, zero, None, soon))
     };
     says(ask, "node 1 for node 0: to answer a query (COMPARE-AND-WRITE)");
+}
+
+#[test]
+fn an_operation_that_is_late_says_why_a_node_is_not_reached() {
+    let both = Nodes::range(0..=1);
+    let begin = |setup: Setup, listener| {
+        let lease = Duration::from_secs(1000);
+        let config = Config { lease, end_is_death: false, ..config(setup.me) };
+        Member::start(setup, listener, config, Begin::With(both.clone())).expect("it starts")
+    };
+    let asks = |member: &Member| {
+        let soon = Deadline::after(Duration::from_millis(50));
+        waited(member.compare_and_write(&both, (0, Relation::Equal, 0), None, soon))
+    };
+    let late = "node 0 for node 1: to answer a query (COMPARE-AND-WRITE) (node 1 is not reached: ";
+
+    let mut place = Place::unix();
+    let mut listeners = place.listen(2).into_iter();
+    let mut next = || listeners.next().expect("each has one");
+    let member = begin(place.setup(NodeId(0), "primitives"), next());
+    let _other = begin(place.setup(NodeId(1), "another"), next());
+    says(|| asks(&member), late);
+    let (said, why) = (asks(&member), "\"primitives\" is not its service, which is \"another\")");
+    assert!(said.ends_with(why), "{said}");
+
+    let mut place = Place::unix();
+    let listener = place.listen(1).remove(0);
+    let member = begin(place.setup(NodeId(0), "primitives"), listener);
+    says(|| asks(&member), &format!("{late}there is no address of it)"));
+}
+
+#[test]
+fn who_was_late_learns_how_a_comparison_has_ended() {
+    let mut place = Place::unix();
+    let all = Nodes::range(0..=1);
+    let mut listeners = place.listen(2).into_iter();
+    let mut begin = |node| {
+        let me = NodeId(node);
+        let lease = Duration::from_secs(1000);
+        let config = Config { lease, end_is_death: false, ..config(me) };
+        let listener = listeners.next().expect("each has one");
+        let setup = place.setup(me, "primitives");
+        Member::start(setup, listener, config, Begin::With(all.clone())).expect("it starts")
+    };
+    let first = begin(0);
+    let is_zero = (0, Relation::Equal, 0);
+    let written = first.start_compare(&all, is_zero, Some((0, 5))).expect("asked");
+    waited(written.wait(Deadline::after(Duration::from_millis(1))));
+    assert!(written.look().is_none());
+    let _second = begin(1);
+    assert!(written.wait(soon()).expect("it has ended"));
+    assert_eq!(first.variable(0, soon()).expect("it leads"), 5);
+    let again = first.start_compare(&all, is_zero, Some((0, 6))).expect("asked");
+    assert!(!again.wait(soon()).expect("it has ended"), "it is 5");
+    assert!(matches!(written.look(), Some(Ok(true))));
 }
 
 /// Tries until an error comes.
@@ -291,7 +346,7 @@ fn who_has_not_been_taken_in_says_so_at_once() {
 
 /// One that stands still holds up all, and too much is under way soon.
 #[test]
-fn what_is_refused_is_known_before_anything_is_sent_behind_it() {
+fn what_there_is_no_room_for_is_refused_at_the_call_and_taken_once_there_is() {
     let mut place = Place::unix();
     let all = Nodes::range(0..=1);
     let listeners = place.listen(2);
@@ -302,13 +357,24 @@ fn what_is_refused_is_known_before_anything_is_sent_behind_it() {
     let listener = listeners.next().expect("the first one's");
     let member = Member::start(setup, listener, config, Begin::With(all.clone()));
     let member = member.expect("a member starts");
-    let send = || member.xfer_and_signal(&all, (0, 0), vec![7], None, None).expect("asked");
-    let looks = (0..PENDING_MAX).map(|_| send()).collect::<Vec<_>>();
-    assert!(looks.iter().all(|transfer| transfer.look(soon()).is_none()));
-    for _ in 0..3 {
-        let look = send().look(soon());
-        assert!(matches!(look, Some(Err(Error::WouldBlock))), "{look:?}");
-    }
+    let send = |size| member.xfer_and_signal(&all, (0, 0), vec![7; size], None, None);
+    let no_room = |size| matches!(send(size), Err(Error::WouldBlock));
+    let mut taken: Vec<_> = (0..4).map(|_| send(TRANSFER_MAX).expect("taken")).collect();
+    assert!(no_room(1), "too many bytes");
+    taken.extend((4..PENDING_MAX).map(|_| send(0).expect("taken")));
+    assert!(no_room(0), "too many");
+    assert!(taken.iter().all(|transfer| transfer.look().is_none()));
+
+    // The other one comes, and all of it ends.
+    let setup = place.setup(NodeId(1), "primitives");
+    let config = Config { lease, end_is_death: false, ..self::config(NodeId(1)) };
+    let listener = listeners.next().expect("the second one's");
+    let _other = Member::start(setup, listener, config, Begin::With(all.clone()));
+    let all_end = |taken: Vec<Transfer>| {
+        taken.iter().for_each(|transfer| transfer.wait(soon()).expect("it is done"));
+    };
+    all_end(taken);
+    all_end((0..PENDING_MAX).map(|_| send(1).expect("there is room again")).collect());
 }
 
 #[test]
@@ -321,12 +387,12 @@ fn who_asks_again_how_a_transfer_has_ended_is_told_the_same() {
     let done = send(0);
     done.wait(soon()).expect("it is done");
     let refused = send(99);
-    let why = refused.look(soon()).expect("it has ended").expect_err("no such region").to_string();
+    let why = refused.wait(soon()).expect_err("no such region").to_string();
     for _ in 0..2 {
         done.wait(soon()).expect("it is done still");
-        assert!(matches!(done.look(soon()), Some(Ok(()))));
+        assert!(matches!(done.look(), Some(Ok(()))));
         assert_eq!(refused.wait(soon()).expect_err("refused").to_string(), why);
-        let looked = refused.look(soon()).expect("it has ended");
+        let looked = refused.look().expect("it has ended");
         assert_eq!(looked.expect_err("refused").to_string(), why);
     }
 }
@@ -362,6 +428,31 @@ fn regions_that_no_memory_holds_are_an_error_and_not_a_panic() {
     let begin = Begin::With(Nodes::one(NodeId(0)));
     let error = Member::start(place.setup(NodeId(0), "primitives"), listener, config, begin).err();
     assert!(matches!(error, Some(Error::Exhausted { what: "memory", .. })), "{error:?}");
+}
+
+#[test]
+fn regions_of_other_sizes_than_the_configuration_says_are_refused() {
+    let mut place = Place::unix();
+    let mut start = |sizes: Vec<usize>| {
+        let listener = place.listen(1).remove(0);
+        let config = Config { regions: vec![64, 8], ..config(NodeId(0)) };
+        let begin = Begin::With(Nodes::one(NodeId(0)));
+        let regions = sizes.into_iter().map(|size| Region::new(size, Rights::ALL)).collect();
+        Member::start_over(
+            place.setup(NodeId(0), "primitives"),
+            listener,
+            config,
+            begin,
+            regions,
+            None,
+        )
+    };
+    assert!(start(vec![64, 8]).is_ok());
+    for (sizes, given) in [(vec![], "[]"), (vec![8, 64], "[8, 64]")] {
+        let error = start(sizes).err().expect("refused").to_string();
+        let why = format!("the configuration has regions of [64, 8] bytes, given are {given}");
+        assert!(error.ends_with(&why), "{error}");
+    }
 }
 
 #[test]

@@ -33,6 +33,7 @@ impl Core {
         let epoch = self.epoch + 1;
         for node in gone {
             sequencer.heard.remove(node);
+            sequencer.awaited.remove(node);
             sequencer.fresh.remove(node);
         }
         for (node, incarnation) in std::mem::take(&mut sequencer.joining) {

@@ -40,7 +40,9 @@ pub struct Config {
     pub slack: Duration,
     /// Time between two ticks, which is some; a lease has several, at least two.
     pub beat: Duration,
-    /// Whether an ended connection proves that the peer is dead, as between processes of a machine.
+    /// Whether the end of a connection with the master proves that the peer is dead, as between
+    /// processes of a machine: the kernel closes a dead one's. Who is killed is then removed at
+    /// once, and not when its lease has ended.
     pub end_is_death: bool,
 }
 
@@ -665,7 +667,8 @@ impl Protocol for Core {
     }
 
     fn lost(&mut self, now: Time, peer: NodeId) {
-        if self.config.end_is_death && self.is_master() {
+        let awaits = |sequencer: &Sequencer| sequencer.awaited.contains(&peer);
+        if self.config.end_is_death && self.sequencer.as_deref().is_some_and(|all| !awaits(all)) {
             self.request(now, Request::Evidence { node: peer });
         }
     }

@@ -31,6 +31,8 @@ pub struct Sequencer {
     pub floor: BTreeMap<NodeId, u64>,
     /// When each member was last heard of.
     pub heard: BTreeMap<NodeId, Time>,
+    /// Members that it began with and has not heard of since: no connection of theirs has ended.
+    pub awaited: BTreeSet<NodeId>,
     /// Members that have not shown yet that they have the state: since which epoch, and which life
     /// of theirs was taken in.
     pub fresh: BTreeMap<NodeId, (u64, u64)>,
@@ -62,6 +64,7 @@ impl Sequencer {
             seen: BTreeMap::new(),
             floor: BTreeMap::new(),
             heard: members.iter().map(|node| (node, now)).collect(),
+            awaited: members.iter().collect(),
             fresh: BTreeMap::new(),
             lives: BTreeMap::new(),
             joining: BTreeMap::new(),

@@ -266,6 +266,23 @@ fn a_silent_node_is_removed_and_what_needed_it_fails() {
     assert_eq!(cluster.outcomes(1), [(4, Outcome::Committed)]);
 }
 
+#[test]
+fn an_ended_connection_proves_the_death_of_members_that_were_heard_of_and_of_no_others() {
+    let mut cluster = Cluster::before(3, 2);
+    let members = Nodes::range(0..=2);
+    let config = Config { end_is_death: true, ..config(0) };
+    cluster.cores.insert(0, Core::member(config, members.clone(), Time(0)));
+    let lost = |cluster: &mut Cluster, node| {
+        let now = cluster.now;
+        cluster.cores.get_mut(&0).expect("it leads").lost(now, NodeId(node));
+        cluster.cores[&0].epoch().1.clone()
+    };
+    // It does not listen yet, so nobody can connect to it.
+    assert_eq!(lost(&mut cluster, 2), members);
+    cluster.beats(1);
+    assert_eq!(lost(&mut cluster, 2), Nodes::range(0..=1));
+}
+
 /// Its connection ends between its asking and the tick that would take it in.
 #[test]
 fn a_node_that_dies_after_asking_to_be_a_member_is_not_waited_for() {

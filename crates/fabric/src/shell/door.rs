@@ -49,7 +49,7 @@ where
         let name = wire::name(setup.me, life);
         let hello = Hello { name, service: setup.service.clone(), lane: Lane::System };
         hello.check()?;
-        let transports = setup.transports;
+        let transports = setup.transports.clone();
         let mut doors = Doors { inbox, hello, transports, threads: Vec::new(), life };
         let (inbox, guests) = (doors.inbox.clone(), Guests::of(setup));
         doors.spawn(move || listen(listener, &guests, &inbox))?;
@@ -58,10 +58,11 @@ where
 
     /// Begins to connect; the inbox will get the result.
     pub fn connect(&mut self, node: NodeId, to: Address, attempt: u64) {
-        let (inbox, hello, transports) = (self.inbox.clone(), self.hello.clone(), self.transports);
+        let (inbox, hello) = (self.inbox.clone(), self.hello.clone());
+        let transports = self.transports.clone();
         self.threads.retain(|thread| !thread.is_finished());
         let spawned = self.spawn(move || {
-            let result = connect(transports, node, &to, &hello);
+            let result = connect(&transports, node, &to, &hello);
             inbox.bring(Command::Connected { node, attempt, result });
         });
         if let Err(error) = spawned {
@@ -88,13 +89,13 @@ impl<P: Protocol> Drop for Doors<P> {
 }
 
 fn connect(
-    transports: Transports,
+    transports: &Transports,
     node: NodeId,
     to: &Address,
     hello: &Hello,
 ) -> Result<Option<Connected>> {
     let deadline = Deadline::after(PATIENCE);
-    let adapter = transports(to)?.connect(to, hello, deadline)?;
+    let adapter = transports.of(to)?.connect(to, hello, deadline)?;
     if let Err(why) = check(node, adapter.peer()) {
         return Err(Error::Untrusted { peer: to.to_string(), why });
     }
@@ -159,7 +160,15 @@ impl Guests {
     }
 
     /// Whether a node may come in from there, or why not.
-    fn check(&self, node: NodeId, peer: &Peer, waiting: usize) -> std::result::Result<(), String> {
+    fn check(
+        &self,
+        (node, service): (NodeId, &str),
+        peer: &Peer,
+        waiting: usize,
+    ) -> std::result::Result<(), String> {
+        if service != self.service {
+            return Err(format!("{service:?} is not its service, which is {:?}", self.service));
+        }
         if !self.members.contains(&node) {
             return Err(format!("{node} is not in the membership list"));
         }
@@ -188,8 +197,8 @@ fn check(node: NodeId, peer: &Peer) -> std::result::Result<(), String> {
     }
 }
 
-/// Lets in who comes for our service, over the right lane, as the same user and with a member's
-/// name. Others are told why not, as far as they speak like nodes.
+/// Lets in who comes for our service and with a member's name. Others are told why not, if they
+/// are the same user's and speak like nodes: over the right lane, with a node's name.
 fn admit<P: Protocol>(
     adapter: Box<dyn Adapter>,
     guests: &Guests,
@@ -197,17 +206,16 @@ fn admit<P: Protocol>(
 ) -> Option<Command<P>> {
     let hello = adapter.hello();
     let me = rustix::process::getuid().as_raw();
-    let is_ours = hello.service == guests.service && hello.lane == Lane::System;
     // On this machine the kernel says who it is, or nobody knows.
     let is_same = match adapter.peer().uid {
         Some(uid) => uid == me,
         None => adapter.peer().protection != Protection::Local,
     };
-    if !is_ours || !is_same {
+    if hello.lane != Lane::System || !is_same {
         return None;
     }
     let (node, life) = wire::read_name(&hello.name)?;
-    let checked = guests.check(node, adapter.peer(), waiting);
+    let checked = guests.check((node, &hello.service), adapter.peer(), waiting);
     let mut connection = adapter.datagram().ok()?;
     match checked {
         Ok(()) => Some(Command::Accepted { node, life, connection }),
@@ -231,12 +239,14 @@ mod tests {
         let here = Peer::new("3.1".to_owned(), Protection::Local);
         let plain = Peer::new("3.1".to_owned(), Protection::Plain);
         let loopback = Peer { is_here: true, ..plain.clone() };
-        let why = |node, peer, waiting| guests.check(NodeId(node), peer, waiting).err();
+        let why = |node, peer, waiting| guests.check((NodeId(node), "talk"), peer, waiting).err();
         assert_eq!(why(3, &here, 0), None);
         assert_eq!(why(3, &loopback, GUESTS_MAX - 1), None);
         for refused in [why(4, &here, 0), why(3, &plain, 0), why(3, &here, GUESTS_MAX)] {
             assert!(refused.is_some());
         }
+        let other = guests.check((NodeId(3), "walk"), &here, 0).expect_err("another service");
+        assert_eq!(other, "\"walk\" is not its service, which is \"talk\"");
     }
 
     #[test]

@@ -43,18 +43,44 @@ use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::protocol::{NodeId, Protocol, Time};
-use crate::transport::{Listener, Transport};
+use crate::transport::{self, Listener, Transport};
 use inbox::{Command, Inbox};
 use multicast::{Group, Multicast};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Finds the transport of an address.
-pub type Transports = fn(&Address) -> Result<&'static dyn Transport>;
+/// Finds the transports of addresses: those that it was given, and beside them this crate's.
+#[derive(Clone, Default)]
+pub struct Transports(Vec<Arc<dyn Transport>>);
+
+impl Transports {
+    /// With one more, which its scheme's addresses are for: TLS as a member
+    /// ([`crate::transport::socket::Tls`]), or one of the user's own.
+    #[must_use]
+    pub fn with(mut self, transport: impl Transport + 'static) -> Transports {
+        self.0.push(Arc::new(transport));
+        self
+    }
+
+    /// The transport of an address.
+    ///
+    /// # Errors
+    /// As [`transport::of`], where none was given.
+    pub fn of(&self, address: &Address) -> Result<&dyn Transport> {
+        let given = self.0.iter().find(|transport| transport.scheme() == address.scheme());
+        given.map_or_else(|| transport::of(address).map(|ours| ours as _), |given| Ok(&**given))
+    }
+}
+
+impl std::fmt::Debug for Transports {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|transport| transport.scheme())).finish()
+    }
+}
 
 /// What a shell needs to know.
 #[derive(Clone, Debug)]
@@ -66,7 +92,7 @@ pub struct Setup {
     pub service: String,
     /// Where nodes are found.
     pub addresses: BTreeMap<NodeId, Address>,
-    /// Who finds transports.
+    /// What nodes are reached by.
     pub transports: Transports,
     /// How long to look for more before sleeping, when the last sleep was shorter than this; who
     /// looks gives the core to whoever else wants it. Zero: to sleep at once.
@@ -97,6 +123,8 @@ pub struct Traffic {
     pub repaired: AtomicU64,
     /// Why the multicast group cannot be used, if it cannot.
     pub no_group: OnceLock<Error>,
+    /// Why nodes cannot be reached.
+    troubles: Mutex<BTreeMap<NodeId, String>>,
 }
 
 impl Traffic {
@@ -104,6 +132,24 @@ impl Traffic {
     fn count(&self, head: &[u8]) {
         let known = head.first().and_then(|kind| self.kinds.get(usize::from(*kind)));
         Traffic::add(known.unwrap_or(&self.kinds[0]), 1);
+    }
+
+    /// Why a node cannot be reached: how the last connection with it ended, or could not be made.
+    /// None while there is one, and where none was wanted.
+    pub fn trouble(&self, node: NodeId) -> Option<String> {
+        self.troubles().get(&node).cloned()
+    }
+
+    fn trouble_begins(&self, node: NodeId, why: String) {
+        self.troubles().insert(node, why);
+    }
+
+    fn trouble_ends(&self, node: NodeId) {
+        self.troubles().remove(&node);
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, BTreeMap<NodeId, String>> {
+        self.troubles.lock().expect("no holder panics")
     }
 
     fn add(to: &AtomicU64, count: usize) {
@@ -148,7 +194,10 @@ fn boot_time() -> Duration {
 }
 
 /// Waits for answers, and does the shell's work meanwhile as long as they may come soon.
-pub struct Hand<P: Protocol>(Arc<engine::Engine<P>>);
+pub struct Hand<P: Protocol> {
+    engine: Arc<engine::Engine<P>>,
+    traffic: Arc<Traffic>,
+}
 
 impl<P: Protocol> std::fmt::Debug for Hand<P> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -169,10 +218,15 @@ where
         told: &Receiver<T>,
         deadline: Deadline,
     ) -> std::result::Result<T, RecvTimeoutError> {
-        match self.0.attend(deadline, &mut || told.try_recv().ok()) {
+        match self.engine.attend(deadline, &mut || told.try_recv().ok()) {
             Some(answer) => Ok(answer),
             None => told.recv_timeout(deadline.left().unwrap_or_default()),
         }
+    }
+
+    /// What the shell has moved.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.traffic
     }
 
     /// As [`Shell::look`], for a thread that has lost patience and wants to say why.
@@ -190,7 +244,7 @@ where
         look: impl FnOnce(Time, &mut P) -> R + Send + 'static,
     ) -> Result<Receiver<R>> {
         let (tell, told) = mpsc::sync_channel(1);
-        self.0.ask(Command::Look(Box::new(move |now, protocol| {
+        self.engine.ask(Command::Look(Box::new(move |now, protocol| {
             let _ = tell.send(look(now, protocol));
         })))?;
         Ok(told)
@@ -277,7 +331,7 @@ where
 
     /// Who waits for answers.
     pub fn hand(&self) -> Hand<P> {
-        Hand(self.engine.clone())
+        Hand { engine: self.engine.clone(), traffic: self.traffic.clone() }
     }
 
     /// What it has moved.

@@ -7,7 +7,7 @@ use super::peer::{Peer, State};
 use super::watch::{Ready, Watch};
 use super::{Clock, Handler, Setup, Traffic, wire};
 use crate::error::{Error, Result};
-use crate::protocol::{NodeId, Outgoing, Protocol, Time};
+use crate::protocol::{Malformed, NodeId, Outgoing, Protocol, Time};
 use crate::strategy::Datagram;
 use muster_base::limits::SHELL_TURN;
 use std::collections::{BTreeMap, VecDeque};
@@ -58,7 +58,7 @@ pub struct Runner<P: Protocol> {
     /// Peers whose connections have no descriptor, and how long to sleep because of them.
     blind: Vec<NodeId>,
     nap: Duration,
-    lost: Vec<NodeId>,
+    lost: Vec<(NodeId, String)>,
     attempts: u64,
     /// When the first was queued of what was not sent since.
     unsent: Option<Time>,
@@ -176,7 +176,7 @@ where
             return;
         }
         if self.peer(node).is_up() {
-            self.lose(node);
+            self.lose(node, "it has begun again");
         }
         self.raise(node, life, connection);
     }
@@ -197,8 +197,8 @@ where
             Err(error) => {
                 peer.pause(now);
                 match tells_of_peer(&error) {
-                    true => self.lose(node),
-                    false => self.forget(node),
+                    true => self.lose(node, error),
+                    false => self.forget(node, error),
                 }
             }
         }
@@ -207,6 +207,7 @@ where
     /// There is a connection.
     fn raise(&mut self, node: NodeId, life: u64, connection: Box<dyn Datagram>) {
         self.peer(node).raise(life, connection);
+        self.traffic.trouble_ends(node);
         self.rest.push(node);
         if let Some(multicast) = &mut self.multicast {
             multicast.caster.raised(node);
@@ -214,13 +215,14 @@ where
     }
 
     /// A connection has ended.
-    fn lose(&mut self, node: NodeId) {
-        self.forget(node);
+    fn lose(&mut self, node: NodeId, why: impl ToString) {
+        self.forget(node, why);
         self.protocol.lost(self.clock.now(), node);
     }
 
     /// There is no connection, and what is queued for it is lost.
-    fn forget(&mut self, node: NodeId) {
+    fn forget(&mut self, node: NodeId, why: impl ToString) {
+        self.traffic.trouble_begins(node, why.to_string());
         self.empty(node);
         self.peer(node).state = State::Idle;
     }
@@ -240,7 +242,7 @@ where
             // This thread may have been stopped since the last message.
             let now = self.keep_time();
             let Some(peer) = self.peers.get_mut(&node) else { return false };
-            let mut malformed = false;
+            let mut malformed = None;
             let (protocol, multicast) = (&mut self.protocol, &mut self.multicast);
             let taken = peer.take(&mut |is_control, head, body| {
                 let body = match multicast {
@@ -251,20 +253,26 @@ where
                     // A peer that could use multicast says so to all.
                     _ => Ok((!is_control).then_some(body)),
                 };
-                let take = |body| protocol.receive(now, node, head, body).is_err();
-                malformed = body.map_or(true, |body| body.is_some_and(take));
+                malformed = match body {
+                    Ok(body) => body.and_then(|body| protocol.receive(now, node, head, body).err()),
+                    Err(what) => Some(Malformed { from: node, what: what.to_owned() }),
+                };
             });
-            match taken {
-                Ok(true) if !malformed => {
+            match (taken, malformed) {
+                (Ok(true), None) => {
                     let is_drained = peer.is_drained();
                     self.deliver();
                     if !to_the_end && is_drained {
                         return true;
                     }
                 }
-                Ok(false) => return count > 0,
-                Ok(true) | Err(_) => {
-                    self.lose(node);
+                (Ok(false), _) => return count > 0,
+                (Ok(true), Some(malformed)) => {
+                    self.lose(node, malformed);
+                    return false;
+                }
+                (Err(error), _) => {
+                    self.lose(node, error);
                     return false;
                 }
             }
@@ -291,8 +299,8 @@ where
         let ready = |multicast: &mut Option<Box<Multicast>>| multicast.as_mut()?.caster.ready();
         while let Some((from, head, body)) = ready(&mut self.multicast) {
             let now = self.keep_time();
-            if self.protocol.receive(now, from, &head, body).is_err() {
-                self.lose(from);
+            if let Err(malformed) = self.protocol.receive(now, from, &head, body) {
+                self.lose(from, malformed);
             }
         }
     }
@@ -305,8 +313,7 @@ where
             return;
         }
         match peer.is_up() {
-            // It does not read.
-            true => self.lose(to),
+            true => self.lose(to, "it does not read what is sent to it"),
             // To connect may take long, which tells nothing of it: what is needed comes again.
             false => self.empty(to),
         }
@@ -396,16 +403,17 @@ where
             if peer.wants_connection() && peer.not_before <= now {
                 let Some(address) = self.setup.addresses.get(&peer.node) else {
                     peer.pause(now);
-                    self.lost.push(peer.node);
+                    self.lost.push((peer.node, "there is no address of it".to_owned()));
                     continue;
                 };
                 self.attempts += 1;
                 peer.state = State::Connecting { attempt: self.attempts };
                 self.doors.connect(peer.node, address.clone(), self.attempts);
             }
-            if peer.retry.is_none_or(|retry| retry <= now) && peer.send(now, &self.traffic).is_err()
+            if peer.retry.is_none_or(|retry| retry <= now)
+                && let Err(error) = peer.send(now, &self.traffic)
             {
-                self.lost.push(peer.node);
+                self.lost.push((peer.node, error.to_string()));
             }
         }
         self.lose_all()
@@ -414,8 +422,8 @@ where
     /// Tells of connections that have ended; false if there are none.
     fn lose_all(&mut self) -> bool {
         let some = !self.lost.is_empty();
-        while let Some(node) = self.lost.pop() {
-            self.lose(node);
+        while let Some((node, why)) = self.lost.pop() {
+            self.lose(node, why);
         }
         some
     }
@@ -473,7 +481,7 @@ where
             match watch.see_to(peer) {
                 Ok(true) => {}
                 Ok(false) => self.blind.push(peer.node),
-                Err(_) => self.lost.push(peer.node),
+                Err(error) => self.lost.push((peer.node, error.to_string())),
             }
         }
         if let Some(multicast) = &mut self.multicast {

@@ -4,7 +4,8 @@ use super::*;
 use crate::heartbeat::{self, Heartbeat};
 use crate::protocol::{Malformed, Outgoing, Payload};
 use crate::strategy::Datagram;
-use crate::transport::{self, Hello, Lane, ofi};
+use crate::transport::socket::Unix;
+use crate::transport::{self, Adapter, Capabilities, Hello, Lane, ofi};
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::path::PathBuf;
@@ -24,15 +25,12 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn tcp() -> Place {
-        Place::at(Address::Tcp("127.0.0.1".to_owned(), 0), transport::of)
+        Place::at(Address::Tcp("127.0.0.1".to_owned(), 0), Transports::default())
     }
 
     /// Over connections without a descriptor.
     fn ofi() -> Place {
-        let transports: Transports = |_| {
-            static OFI: std::sync::OnceLock<ofi::Ofi> = std::sync::OnceLock::new();
-            Ok(OFI.get_or_init(ofi::tests::ofi))
-        };
+        let transports = Transports::default().with(ofi::tests::ofi());
         Place::at(Address::Ofi("tcp".to_owned(), "127.0.0.1".to_owned(), 0), transports)
     }
 
@@ -72,7 +70,7 @@ impl Place {
                 Some(dir) => (self.path)(dir.join(node.to_string())),
                 None => self.door.clone(),
             };
-            let transport = (self.transports)(&address).expect("it is known");
+            let transport = self.transports.of(&address).expect("it is known");
             let listener = transport.listen(&address).expect("it is free");
             self.addresses.insert(NodeId(node), listener.address().clone());
             listener
@@ -85,7 +83,7 @@ impl Place {
             me,
             service: service.to_owned(),
             addresses: self.addresses.clone(),
-            transports: self.transports,
+            transports: self.transports.clone(),
             patience: self.patience,
             group: None,
         }
@@ -469,15 +467,34 @@ fn an_alarm_goes_off_between_two_messages_that_came_at_once() {
     assert_eq!(all[0].hear(), said(7, b"next", vec![]));
 }
 
+/// Unix sockets of which there are no more.
+struct Exhausted;
+
+impl Transport for Exhausted {
+    fn scheme(&self) -> &'static str {
+        Unix.scheme()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Unix.capabilities()
+    }
+
+    fn listen(&self, at: &Address) -> Result<Box<dyn Listener>> {
+        Unix.listen(at)
+    }
+
+    fn connect(&self, _: &Address, _: &Hello, _: Deadline) -> Result<Box<dyn Adapter>> {
+        let source = std::io::Error::from_raw_os_error(libc::EMFILE);
+        Err(Error::Exhausted { what: "file descriptors", source })
+    }
+}
+
 /// That this node has nothing to connect with is no proof of another's death.
 #[test]
 fn who_could_not_be_connected_to_for_want_of_something_here_is_not_lost() {
     let mut place = Place::unix();
     let listeners = place.listen(2);
-    place.transports = |_| {
-        let source = std::io::Error::from_raw_os_error(libc::EMFILE);
-        Err(Error::Exhausted { what: "file descriptors", source })
-    };
+    place.transports = Transports::default().with(Exhausted);
     let mut doors = listeners.into_iter();
     let node = Talker::start(&place, 0, doors.next().expect("a listener"));
     for _ in 0..3 {
@@ -487,7 +504,7 @@ fn who_could_not_be_connected_to_for_want_of_something_here_is_not_lost() {
     }
     // Nobody listens there: that is known for certain.
     drop(doors);
-    place.transports = transport::of;
+    place.transports = Transports::default();
     drop(node);
     let address = place.addresses[&NodeId(0)].clone();
     let listener = transport::of(&address).unwrap().listen(&address).expect("it is free again");

@@ -230,6 +230,7 @@ pub trait Transport: Send + Sync {
     /// Listens for connections.
     ///
     /// # Errors
+    /// [`crate::Error::Io`] where somebody listens ([`crate::Error::is_taken`]),
     /// [`crate::Error::Unsupported`] and what the system says.
     fn listen(&self, at: &Address) -> Result<Box<dyn Listener>>;
 

@@ -161,42 +161,23 @@ impl Drop for Booking {
     }
 }
 
-/// A piece on its way, and how it has arrived.
-struct Flight {
-    state: Mutex<(Transfer, Option<Landing>)>,
-}
-
-type Landing = std::result::Result<(), Error>;
+/// A piece on its way.
+struct Flight(Mutex<Transfer>);
 
 impl Flight {
-    /// One that was not refused because too much is under way: that is known before the next one
-    /// goes, for nodes want pieces in their order.
-    fn begin(transfer: Transfer) -> std::result::Result<Arc<Flight>, FabricError> {
-        let landing = match transfer.look(Deadline::after(PATIENCE)) {
-            Some(Err(FabricError::WouldBlock)) => return Err(FabricError::WouldBlock),
-            landing => landing.map(|done| done.map_err(|error| not_sent(&error))),
-        };
-        Ok(Arc::new(Flight { state: Mutex::new((transfer, landing)) }))
+    fn begin(transfer: Transfer) -> Arc<Flight> {
+        Arc::new(Flight(Mutex::new(transfer)))
     }
 
     /// Waits for it.
-    fn land(&self, deadline: Deadline) -> Landing {
-        let mut state = self.state.lock().expect("no holder panics");
-        let (transfer, landing) = &mut *state;
-        landing.get_or_insert_with(|| transfer.wait(deadline).map_err(|e| not_sent(&e))).clone()
+    fn land(&self, deadline: Deadline) -> std::result::Result<(), Error> {
+        let transfer = self.0.lock().expect("no holder panics");
+        transfer.wait(deadline).map_err(|error| not_sent(&error))
     }
 
     /// Whether it has arrived or failed, as far as can be told at once.
     fn has_landed(&self) -> bool {
-        let Ok(mut state) = self.state.try_lock() else { return false };
-        let (transfer, landing) = &mut *state;
-        if landing.is_none() {
-            *landing = match transfer.wait(Deadline::after(Duration::ZERO)) {
-                Err(FabricError::Deadline { .. }) => None,
-                done => Some(done.map_err(|error| not_sent(&error))),
-            };
-        }
-        landing.is_some()
+        self.0.try_lock().is_ok_and(|transfer| transfer.look().is_some())
     }
 }
 
@@ -553,7 +534,7 @@ impl Pieces {
         let flight = loop {
             check(job)?;
             self.booking.room(job)?;
-            let sent = self.memory.send(to, letter.clone()).and_then(Flight::begin);
+            let sent = self.memory.send(to, letter.clone()).map(Flight::begin);
             let mut busy = self.booking.manager.shipments.lock();
             busy.starting -= 1;
             busy.flying.extend(sent.as_ref().ok().map(Arc::downgrade));

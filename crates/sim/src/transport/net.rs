@@ -8,6 +8,7 @@ use muster_fabric::strategy::Ready;
 use muster_fabric::transport::{Hello, Lane};
 use muster_fabric::{Address, Deadline, Error, Result};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::io::ErrorKind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 /// What a message takes of a window besides its bytes, so that empty ones are not free.
@@ -154,8 +155,7 @@ impl Net {
     pub(super) fn listen(&self, node: u32, at: &Address) -> Result<()> {
         let mut state = self.lock();
         if state.doors.contains_key(&node) {
-            let why = "somebody listens there".to_owned();
-            return Err(Error::Unsupported { address: at.clone(), why });
+            return Err(Error::io(format!("listening at {at}"), ErrorKind::AddrInUse));
         }
         state.doors.insert(node, VecDeque::new());
         Ok(())

@@ -5,6 +5,7 @@ use crate::address::Address;
 use crate::heartbeat::{self, Event, Notice, Request, USER, Why};
 use crate::protocol::Payload;
 use crate::region::{Region, Rights};
+use crate::shell::Transports;
 use crate::shell::multicast::Group;
 use crate::transport::{self, Listener};
 use rustix::process::{Pid, Signal, kill_process};
@@ -102,7 +103,7 @@ fn meet(dir: &Path, node: u32) -> (Setup, Box<dyn Listener>) {
         me: NodeId(node),
         service: "global".to_owned(),
         addresses: (0..COUNT).map(|node| (NodeId(node), address(node))).collect(),
-        transports: transport::of,
+        transports: Transports::default(),
         patience: Duration::ZERO,
         group: None,
     };

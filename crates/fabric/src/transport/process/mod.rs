@@ -13,6 +13,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use muster_base::limits::PROCESS_BACKLOG;
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -76,8 +77,7 @@ impl Transport for Process {
         let (sender, queue) = sync_channel(PROCESS_BACKLOG);
         let mut listeners = listeners();
         if listeners.contains_key(name) {
-            let why = "somebody listens there".to_owned();
-            return Err(Error::Unsupported { address: at.clone(), why });
+            return Err(Error::io(format!("listening at {at}"), ErrorKind::AddrInUse));
         }
         listeners.insert(name.to_owned(), sender);
         Ok(Box::new(Named { queue, address: at.clone() }))

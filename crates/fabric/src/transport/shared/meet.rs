@@ -40,19 +40,14 @@ pub(crate) fn open() -> Result<OwnedFd> {
 /// Listens at a path.
 ///
 /// # Errors
-/// [`Error::Unsupported`] where somebody else does, [`Error::Deadline`] where others are about to
-/// for too long, and what the system says.
+/// [`Error::Deadline`] where others are about to for too long, and what the system says.
 pub(crate) fn listen(path: &Path) -> Result<(OwnedFd, SocketName)> {
     let socket = open()?;
     let address = Address::Shared(path.to_owned());
     match SocketName::take(&socket, path) {
         Ok(name) => Ok((socket, name)),
         Err(Errno::BUSY) => Err(kept_waiting(&address)),
-        Err(Errno::ADDRINUSE) => {
-            let why = "somebody listens there, or it is no socket".to_owned();
-            Err(Error::Unsupported { address, why })
-        }
-        Err(error) => Err(Error::io(format!("cannot listen at {address}"), error)),
+        Err(error) => Err(Error::io(format!("listening at {address}"), error)),
     }
 }
 
