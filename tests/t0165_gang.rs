@@ -92,11 +92,11 @@ impl Gang {
         self.answer()[what].as_u64().unwrap()
     }
 
-    /// The turn, of one answer: who gets in step may begin one that is not counted, but of another
-    /// slot.
-    fn turn(&self) -> (u64, u64) {
-        let told = self.answer();
-        (told["strobes"].as_u64().unwrap(), told["slot"].as_u64().unwrap())
+    /// The slot, and what tells its turn from all others: who gets in step begins turns that are
+    /// not counted as strobes, and even some of another slot and then again one of this.
+    fn turn(&self) -> (u64, [Value; 2]) {
+        let mut told = self.answer();
+        (told["slot"].as_u64().unwrap(), ["strobes", "turn"].map(|what| told[what].take()))
     }
 
     /// How far the ranks of a job have counted.
@@ -122,7 +122,7 @@ impl Gang {
             after = jobs();
             if self.turn() == turn {
                 let count = |job: &u32| after[*job as usize - 1] > before[*job as usize - 1] + 2;
-                return (turn.1, [1, 2].into_iter().filter(count).collect());
+                return (turn.0, [1, 2].into_iter().filter(count).collect());
             }
         }
     }

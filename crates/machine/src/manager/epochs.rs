@@ -89,7 +89,7 @@ impl Manager {
         let expected: Vec<Unheard> = open.iter().flat_map(|job| job.unheard(&nodes)).collect();
         let jobs: Vec<u32> = open.iter().map(|job| job.attempt).collect();
         for order in orders(last, &jobs, &expected) {
-            self.mail.send(nodes.clone(), order, || ());
+            self.mail.send(nodes.clone(), order, |_| ());
         }
         open.iter().for_each(|job| job.tell_losses(|node| nodes.contains(node)));
     }
@@ -104,7 +104,7 @@ impl Manager {
             open.filter(|(_, nodes)| !nodes.is_empty()).unzip();
         let nodes: Nodes = nodes.iter().flat_map(Nodes::iter).collect();
         if !nodes.is_empty() {
-            self.mail.send(nodes, Order::Again { jobs }, || ());
+            self.mail.send(nodes, Order::Again { jobs }, |_| ());
         }
     }
 }

@@ -367,7 +367,7 @@ impl Job {
     /// Gives an order to nodes of its ranks.
     fn order(&self, nodes: &Nodes, order: Order) {
         if let Some(manager) = self.manager.upgrade().filter(|_| !nodes.is_empty()) {
-            manager.mail.send(nodes.clone(), order, || ());
+            manager.mail.send(nodes.clone(), order, |_| ());
         }
     }
 
@@ -436,7 +436,7 @@ impl Job {
         });
         if let Some(manager) = forget {
             let (job, wiping) = (self.clone(), wiping.clone());
-            manager.mail.send(nodes, Order::Forget { jobs: vec![self.attempt] }, move || {
+            manager.mail.send(nodes, Order::Forget { jobs: vec![self.attempt] }, move |_| {
                 wiping.is_told.store(true, Ordering::Release);
                 wiping.wiped(&job);
             });

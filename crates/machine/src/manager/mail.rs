@@ -18,8 +18,8 @@ use std::time::Duration;
 /// How long a launch waits for what is done to be forgotten.
 const CLEARED: Duration = Duration::from_secs(1);
 
-/// Called when an order has arrived, or cannot.
-type Then = Box<dyn FnOnce() + Send>;
+/// Called when an order has arrived, or cannot: whether it has, at somebody.
+type Then = Box<dyn FnOnce(bool) + Send>;
 
 #[derive(Default)]
 struct Tray {
@@ -44,15 +44,15 @@ impl Mail {
         let (own, by) = (shared.clone(), memory.clone());
         std::thread::Builder::new().name("mail".into()).spawn(move || {
             while let Some(mut next) = own.next() {
-                send(&by, &mut next);
-                next.then.into_iter().for_each(|then| then());
+                let has_arrived = send(&by, &mut next);
+                next.then.into_iter().for_each(|then| then(has_arrived));
             }
         })?;
         Ok(Mail { shared })
     }
 
     /// Sends an order to those of a set that are there, then does something.
-    pub(super) fn send(&self, to: Nodes, order: Order, then: impl FnOnce() + Send + 'static) {
+    pub(super) fn send(&self, to: Nodes, order: Order, then: impl FnOnce(bool) + Send + 'static) {
         self.shared.lock().outbox.push(to, order, Some(Box::new(then)));
         self.shared.changed.notify_one();
     }
@@ -66,7 +66,7 @@ impl Mail {
     /// Before another launch: what is done and takes much room is forgotten first.
     pub(super) fn clear_up(&self) {
         let (told, done) = std::sync::mpsc::channel::<()>();
-        if self.shared.lock().outbox.clear_up(|| Box::new(move || drop(told))) {
+        if self.shared.lock().outbox.clear_up(|| Box::new(move |_| drop(told))) {
             self.shared.changed.notify_one();
             // Told by its being dropped. If it takes long, the launch need not wait for room.
             let _ = done.recv_timeout(CLEARED);
@@ -106,28 +106,34 @@ impl Shared {
     }
 }
 
-fn send(memory: &Memory, sending: &mut Sending<Then>) {
-    while let Err(error) = try_once(memory, sending) {
+/// Whether it has arrived.
+fn send(memory: &Memory, sending: &mut Sending<Then>) -> bool {
+    loop {
+        let error = match try_once(memory, sending) {
+            Ok(has_arrived) => return has_arrived,
+            Err(error) => error,
+        };
         let is_refused = matches!(error, Error::WouldBlock | Error::NotMember { .. });
         let Some(pause) = sending.failed(steady(), is_refused) else {
             let (said, size) = (format!("{:?}", sending.order), sending.order.letter().len());
             let kind = said.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
             let text = format!("an order ({kind}, {size} bytes) is given up: {error}");
             let _ = writeln!(io::stderr(), "{text}");
-            return;
+            return false;
         };
         std::thread::sleep(pause);
     }
 }
 
-fn try_once(memory: &Memory, sending: &Sending<Then>) -> Result<()> {
+/// False where nobody is there, or this manager ends.
+fn try_once(memory: &Memory, sending: &Sending<Then>) -> Result<bool> {
     let there = memory.members_of(&sending.to);
     if there.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let sent = memory.send(&there, sending.order.letter());
     match sent.and_then(|transfer| transfer.wait(Deadline::after(PATIENCE))) {
-        Err(Error::Closed { .. }) => Ok(()),
-        done => done,
+        Err(Error::Closed { .. }) => Ok(false),
+        done => done.map(|()| true),
     }
 }

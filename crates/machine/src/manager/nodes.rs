@@ -488,14 +488,17 @@ impl Manager {
         let last = self.jobs().last;
         let (jobs, expected, only) = (Vec::new(), Vec::new(), Some(instance));
         let order = Order::Keep { last, jobs, expected, only };
-        let (told, done) = mpsc::channel::<()>();
-        self.mail.send(to, order, move || {
+        let (told, done) = mpsc::channel();
+        self.mail.send(to, order, move |has_arrived| {
             // Nobody listens any more if it took too long.
-            let _ = told.send(());
+            let _ = told.send(has_arrived);
         });
         match done.recv_timeout(ANSWER) {
-            Ok(()) => Ok(()),
-            Err(_) => fail(Errno::AGAIN, format!("{name} has not forgotten its jobs yet")),
+            Ok(true) => Ok(()),
+            // It may have left again since.
+            Ok(false) | Err(_) => {
+                fail(Errno::AGAIN, format!("{name} has not forgotten its jobs yet"))
+            }
         }
     }
 
@@ -510,7 +513,7 @@ impl Manager {
             of.filter(|(node, _)| nodes.contains(*node)).collect()
         };
         for (node, instance) in lost {
-            self.mail.send(Set::one(node), Order::Join { instance }, || ());
+            self.mail.send(Set::one(node), Order::Join { instance }, |_| ());
         }
     }
 

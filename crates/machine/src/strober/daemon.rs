@@ -174,6 +174,7 @@ impl Strober {
             stamp: rotation.stamp(),
             slots: rotation.slots().slots.len(),
             slot: rotation.slot(),
+            turn: rotation.turn(),
             slice_us: u64::try_from(rotation.slice() / 1000).unwrap_or(0),
             strobes,
             missed,

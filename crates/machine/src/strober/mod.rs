@@ -137,6 +137,9 @@ pub struct Status {
     pub slots: usize,
     /// Whose turn it is.
     pub slot: usize,
+    /// Which turn that is since the table's first. One may be skipped, or begun twice, to get in
+    /// step: no strobe is counted then.
+    pub turn: i64,
     /// How long a turn takes, in microseconds.
     pub slice_us: u64,
     /// Turns that began.
