@@ -168,6 +168,16 @@ impl Gang {
         until(&format!("job {job} counts"), || self.count(job) > before + 2);
     }
 
+    /// A rank that is born runs until the first turn that begins when it is listed, where ranks are
+    /// stopped by signals.
+    fn await_listed(&self, job: u32) {
+        self.await_count(job);
+        let list = self.cluster.directory().join(format!("ranks/j{job}"));
+        let listed = || fs::read_dir(&list).map_or(0, |ranks| ranks.flatten().count());
+        let is_listed = || self.has_groups() || listed() == 2;
+        until(&format!("the ranks of job {job} are listed"), is_listed);
+    }
+
     /// Directories of jobs' control groups, wherever they are.
     fn group(&self, job: u32) -> Option<PathBuf> {
         let own = fs::read_to_string(self.cluster.directory().join("cgroup")).ok()?;
@@ -413,7 +423,7 @@ fn an_ordinary_users_jobs_take_turns_by_signals_and_he_is_told() {
     gang.cluster.muster(&["scheduler", "share"]).run().ok();
     gang.run();
     gang.run();
-    (1..=2).for_each(|job| gang.await_count(job));
+    (1..=2).for_each(|job| gang.await_listed(job));
     gang.see_turns();
     gang.stop_one(1, 2);
     gang.kill_strober_for_good();
