@@ -470,6 +470,10 @@ fn a_partition_has_nodes_a_priority_a_longest_time_and_reserved_times() {
             &["-p", "small", "-t", "2h"],
             "2h asked, but a job of partition small has 1h at most. Use",
         ),
+        (
+            &["-p", "small", "-t", "unlimited"],
+            "unlimited time asked, but a job of partition small has 1h at most. Use --time 1h",
+        ),
         (&["-p", "large"], "there is no partition large. See: muster partition"),
         (&["-p", "small", "-w", "n0"], "partition small: there is no node n0; there are n[2-3]"),
     ] {
@@ -501,6 +505,41 @@ fn a_partition_has_nodes_a_priority_a_longest_time_and_reserved_times() {
     all.await_out("began\nbegan\nbegan");
     end(&cluster, "outside");
     all.wait().ok();
+    cluster.down();
+}
+
+#[test]
+fn a_partition_is_refused_that_nobody_could_use_and_its_end_while_jobs_wait_for_it() {
+    let cluster = up("t0160refused", &["fcfs"]);
+    let make = |words: &[&str]| {
+        cluster.muster(&[&["partition", "create"], words].concat()).run().ok();
+    };
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let window = format!("@{now}-@{}", now + 365 * 86_400);
+    make(&["small", "--nodes", "n[2-3]", "--reserve", &window]);
+    // Nobody would get a node that is reserved for two at once.
+    for (reserve, said) in [
+        (
+            &*window,
+            format!("{window} meets {window}, for which n3 is reserved for partition small"),
+        ),
+        ("00:00-01:00", format!("00:00-01:00 meets {window}, for which n3")),
+        ("@1-@2", "@1-@2 is over".to_owned()),
+    ] {
+        let words = ["partition", "create", "late", "--nodes", "n3", "--reserve", reserve];
+        cluster.muster(&words).run().code(1).says(&said);
+    }
+    // Its jobs would wait for ever.
+    make(&["idle", "--nodes", "n0", "--reserve", "00:00-00:00"]);
+    let busy = job(&cluster, "busy", &["-p", "idle", "-N", "1"]);
+    busy.await_out("began");
+    let more = job(&cluster, "more", &["-p", "idle", "-N", "1"]);
+    await_state(&cluster, "more", "pending");
+    let kept = cluster.muster(&["partition", "delete", "idle"]).run().code(1);
+    kept.says("jobs of partition idle wait for its nodes. First: muster kill ");
+    ["more", "busy"].iter().for_each(|name| end(&cluster, name));
+    [busy, more].into_iter().for_each(|one| drop(one.wait()));
+    cluster.muster(&["partition", "delete", "idle"]).run().ok();
     cluster.down();
 }
 

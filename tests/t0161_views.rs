@@ -252,6 +252,17 @@ fn what_is_said_of_a_job_that_waits_in_a_view_names_no_others() {
     assert!(why(waits).ends_with("ahead of it: others"), "{}", why(waits));
     let last = start("lab", "pending");
     assert!(why(last).ends_with(&format!("ahead of it: job {waits} and more")), "{}", why(last));
+    // Nor does one get there by the name of the cluster, which is the view's.
+    for command in ["ps", "logs", "kill"] {
+        let named = format!("default.{theirs}");
+        let told = cluster.muster(&["--view", "lab", command, &named]).run().code(1);
+        told.says(&format!("there is no job {named}"));
+        let named = format!("default.{own}");
+        cluster.muster(&["--view", "lab", "ps", &named]).run().ok();
+        let other = cluster.muster(&["--view", "lab", command, "big.1"]).run().code(1);
+        other.says("there is no cluster big in view lab. See: muster --view / view");
+    }
+    assert_eq!(cluster.job(theirs)["state"], "running");
     let usage = cluster.json(&["--view", "lab", "cat", "/usage"]);
     assert_eq!(usage["slots"]["slots"], serde_json::json!([[], [own]]), "{usage}");
     let usage = cluster.json(&["cat", "/usage"]);

@@ -61,9 +61,9 @@ fn nodes_and_jobs_of_merged_clusters_are_those_of_the_view_by_names_of_their_own
     }
     let told = all(&cluster, &["kill", "big.1", "none.2"]).run().code(1);
     assert!(told.out.contains("job big.1 has ended already"), "{}", told.out);
-    told.says("no cluster none is up");
+    told.says("there is no cluster none in view all");
     let told = all(&cluster, &["kill", "none.1", "none.2", "none.3", "big.1"]).run().code(1);
-    assert_eq!(told.err.matches("no cluster none is up").count(), 1, "it is said once");
+    assert_eq!(told.err.matches("no cluster none in view").count(), 1, "it is said once");
     assert!(told.out.contains("job big.1 has ended already"), "{}", told.out);
     // What is said of a job names its cluster.
     let missing = "there is no job big.99; see: muster --cluster big ps --all  [E162]";

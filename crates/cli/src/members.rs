@@ -8,7 +8,7 @@ use crate::cluster::{Context, Status};
 use crate::run::failure::exit;
 use crate::run::program::Program;
 use crate::run::{Failure, Wish, say};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use muster_base::nodeset;
 use muster_machine::manager::spec::{Phase, Status as Job};
 use muster_ninep::client::Client;
@@ -54,9 +54,23 @@ impl JobName {
         JobName { cluster: cluster.map(str::to_owned), number }
     }
 
-    /// Where it is.
-    pub fn context(&self, context: &Context) -> Context {
-        self.cluster.as_ref().map_or_else(|| context.clone(), |cluster| context.of(cluster))
+    /// Where it is. Who works in a view has no cluster but this one, as far as it is in the view,
+    /// and those that the view merges with it.
+    ///
+    /// # Errors
+    /// The view has no such cluster, or the manager does not answer.
+    pub fn context(&self, context: &Context) -> Result<Context> {
+        let Some(cluster) = self.cluster.as_ref().filter(|name| **name != context.cluster) else {
+            return Ok(context.clone());
+        };
+        if let Some(view) = context.view.as_ref().filter(|view| *view != "/")
+            && !merged(&context.connect()?)?.contains(cluster)
+        {
+            bail!(
+                "there is no cluster {cluster} in view {view}. See: muster --view / view  [E117]"
+            );
+        }
+        Ok(context.of(cluster))
     }
 
     /// The cluster that it names.
@@ -92,7 +106,7 @@ impl Connections {
         if let Some(made) = self.made.get(&job.cluster) {
             return Ok(made.clone());
         }
-        let connected = job.context(context).connect();
+        let connected = job.context(context).and_then(|context| context.connect());
         self.made.insert(job.cluster.clone(), connected.as_ref().ok().cloned());
         connected.map(Some)
     }
@@ -141,13 +155,8 @@ type Missed = Vec<(String, String)>;
 /// The manager does not answer.
 pub fn reached(context: &Context, client: &Client) -> Result<(Vec<Member>, Missed)> {
     let own = Member { name: None, context: context.clone(), client: client.clone() };
-    let others = match client.readdir("clusters") {
-        Err(error) if error.errno == Errno::NOENT => Vec::new(),
-        read => read.map_err(|error| anyhow::anyhow!("{error}  [E401]"))?,
-    };
     let (mut members, mut missed) = (vec![own], Vec::new());
-    for other in others {
-        let name = String::from_utf8_lossy(&other.name).into_owned();
+    for name in merged(client)? {
         let context = context.of(&name);
         match (context.is_kept(), context.connect()) {
             (true, Ok(client)) => {
@@ -159,6 +168,15 @@ pub fn reached(context: &Context, client: &Client) -> Result<(Vec<Member>, Misse
         }
     }
     Ok((members, missed))
+}
+
+/// The clusters that a view merges with its own.
+fn merged(client: &Client) -> Result<Vec<String>> {
+    let others = match client.readdir("clusters") {
+        Err(error) if error.errno == Errno::NOENT => Vec::new(),
+        read => read.map_err(|error| anyhow::anyhow!("{error}  [E401]"))?,
+    };
+    Ok(others.iter().map(|other| String::from_utf8_lossy(&other.name).into_owned()).collect())
 }
 
 fn left_out(name: &str, why: &str) {

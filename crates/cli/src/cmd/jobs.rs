@@ -102,9 +102,13 @@ pub fn user(uid: u32) -> String {
     NAMES.lock().expect("no holder panics").entry(uid).or_insert_with(look).clone()
 }
 
-/// Seconds that it has run, or waited if it does not run.
+/// Seconds that it has run, or that it waits; none of one that ended before it ran.
 pub fn elapsed(job: &Job, now: f64) -> f64 {
-    job.ended.unwrap_or(now) - job.started.unwrap_or(job.submitted)
+    match (job.started, job.ended) {
+        (Some(started), ended) => ended.unwrap_or(now) - started,
+        (None, Some(_)) => 0.0,
+        (None, None) => now - job.stamps.queued.unwrap_or(job.submitted),
+    }
 }
 
 /// Its memory in KiB.

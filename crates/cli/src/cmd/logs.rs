@@ -42,7 +42,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let context = &args.job.context(context);
+    let context = &args.job.context(context)?;
     let job = args.job.number;
     let client = context.connect()?;
     if args.drop {

@@ -208,7 +208,8 @@ pub struct Args {
     /// INT (Ctrl-C), TERM, HUP, USR1 and USR2 go on to the ranks as they are. If the job has not
     /// ended this long after one of the first three, they get TERM, or, if they had that, are
     /// killed. A second INT kills them at once, and so does a second TERM half a second after the
-    /// first or later: timeout(1) sends each twice. TERM after INT is no second one.
+    /// first or later: timeout(1) sends each twice. TERM after INT is no second one. A job whose
+    /// --time is over has 30s at most: others wait for its nodes.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = span::parse)]
     grace: Duration,
 
@@ -243,14 +244,11 @@ fn node_count(text: &str) -> Result<u32, String> {
     }
 }
 
-/// As long as a job likes.
-const NEVER: Duration = Duration::MAX;
-
 /// A time limit, with the words that srun has for none. Its 0 is none as well, which elsewhere is
 /// a mistake of whoever reckons: here, too.
 fn limit(text: &str) -> Result<Duration, String> {
     let is_none = ["unlimited", "infinite"].contains(&&*text.to_ascii_lowercase());
-    if is_none { Ok(NEVER) } else { span::parse(text) }
+    if is_none { Ok(Duration::MAX) } else { span::parse(text) }
 }
 
 fn node_list(text: &str) -> Result<String, String> {
@@ -350,7 +348,7 @@ impl Args {
             env,
             chdir: self.chdir,
             stdin: input.stdin(),
-            time_ms: self.time.filter(|time| *time != NEVER).map(milliseconds),
+            time_ms: self.time.map(milliseconds),
             priority: self.priority,
             partition: self.partition,
             within: None,
@@ -559,7 +557,7 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
 mod tests {
     use super::*;
     use clap::Parser;
-    use muster_machine::manager::spec::Stdin;
+    use muster_machine::manager::spec::{Stdin, UNLIMITED};
 
     #[derive(Parser)]
     struct Line {
@@ -604,7 +602,7 @@ mod tests {
         let spec = self::wish("-N 2-2 -x n3 -x n[1,3] -x= prog").unwrap().spec;
         assert_eq!((spec.nodes, spec.exclude.as_deref()), (Some(2), Some("n1,n3")));
         for words in ["--time UNLIMITED prog", "-t INFINITE prog"] {
-            assert_eq!(self::wish(words).unwrap().spec.time_ms, None, "{words}");
+            assert_eq!(self::wish(words).unwrap().spec.time_ms, Some(UNLIMITED), "{words}");
         }
         let style = |words| self::wish(words).unwrap().style;
         assert_eq!((style("-u prog"), style("-lu prog")), (Style::Raw, Style::Lines));

@@ -31,8 +31,9 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let mut first = 0;
     for job in &args.jobs {
-        let (label, context) = (job.label(), job.context(context));
-        let outcome = context.connect().and_then(|client| {
+        let label = job.label();
+        let outcome = job.context(context).and_then(|context| {
+            let client = context.connect()?;
             check_outside(job, &context, &client)?;
             outcome(job, &context, client)
         });

@@ -3,10 +3,11 @@
 //! The attempt ends as any job that has lost a node: TERM, a time of grace, KILL, and the nodes
 //! that are left forget it. When they have said so, or cannot, another takes its place: a [`Job`]
 //! of its own, with the number, log, files and owners of the first, which waits in the queue before
-//! those of its priority. To the nodes it is another job: it goes by a number that none has had,
-//! taken from the row of the jobs' own. So no order that is still under way, no report, and no
-//! answer of a session that somebody still waits for can be taken for one of the new attempt; the
-//! manager's own timers and requests of the old one end at a [`Job`] that nobody knows any more.
+//! those of its priority, but for older ones that begin again as well. To the nodes it is another
+//! job: it goes by a number that none has had, taken from the row of the jobs' own. So no order
+//! that is still under way, no report, and no answer of a session that somebody still waits for can
+//! be taken for one of the new attempt; the manager's own timers and requests of the old one end at
+//! a [`Job`] that nobody knows any more.
 //!
 //! Who ends the job before the new attempt is in its place ends it for good, and who does so later
 //! reaches the new one: the two change under the old one's lock. The journal has it before anything

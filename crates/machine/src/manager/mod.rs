@@ -231,23 +231,6 @@ impl Manager {
         let birth = Birth { id, attempt: id, requeued: Vec::new(), submitted: now(), view };
         let job = Job::of(Arc::downgrade(self), birth);
         jobs.table.insert(id, job.clone());
-        let outdated = Manager::outdated(&mut jobs);
-        jobs.forgotten += outdated.len();
-        let is_to_tidy = jobs.forgotten >= JOBS_REMEMBERED || self.journal.is_long();
-        if is_to_tidy {
-            jobs.forgotten = 0;
-        }
-        drop(jobs);
-        if is_to_tidy {
-            let manager = self.clone();
-            // A thread that there is none left for costs a longer journal, as does a full disk.
-            let tidy = move || drop(manager.journal.keep(|| manager.remembers()));
-            let _ = std::thread::Builder::new().name("journal".into()).spawn(tidy);
-        }
-        for old in outdated {
-            self.room.forget(old.id);
-            JobLog::remove(&self.log_of(old.id));
-        }
         Ok(job)
     }
 
@@ -264,10 +247,29 @@ impl Manager {
         outdated.iter().filter_map(|id| jobs.table.remove(id)).collect()
     }
 
-    /// Nothing of a job is left to be wiped: some time it is forgotten, and its output may go.
-    fn has_ended(&self, job: &Arc<Job>) {
-        self.jobs().ended.push(job.id);
+    /// Nothing of a job is left to be wiped: some time it is forgotten, and its output may go. That
+    /// time has come for those that ended so many jobs ago.
+    fn has_ended(self: &Arc<Manager>, job: &Arc<Job>) {
+        let mut jobs = self.jobs();
+        jobs.ended.push(job.id);
+        let outdated = Manager::outdated(&mut jobs);
+        jobs.forgotten += outdated.len();
+        let is_to_tidy = jobs.forgotten >= JOBS_REMEMBERED || self.journal.is_long();
+        if is_to_tidy {
+            jobs.forgotten = 0;
+        }
+        drop(jobs);
         self.room.may_go(job);
+        for old in outdated {
+            self.room.forget(old.id);
+            JobLog::remove(&self.log_of(old.id));
+        }
+        if is_to_tidy {
+            let manager = self.clone();
+            // A thread that there is none left for costs a longer journal, as does a full disk.
+            let tidy = move || drop(manager.journal.keep(|| manager.remembers()));
+            let _ = std::thread::Builder::new().name("journal".into()).spawn(tidy);
+        }
     }
 
     fn log_of(&self, job: u32) -> PathBuf {

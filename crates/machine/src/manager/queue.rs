@@ -20,7 +20,7 @@ use super::launch;
 use super::place::{Wanted, wanted};
 use super::progress::Bears;
 use super::settings::{named, number_of};
-use super::spec::{Phase, Spec};
+use super::spec::{Phase, Spec, UNLIMITED};
 use super::timer;
 use super::views::View;
 use crate::schedule::{Ask, Config, Moment, Schedule};
@@ -286,7 +286,10 @@ impl Manager {
             if let (Some(longest), Some(asked)) = (longest, spec.time_ms)
                 && asked > longest
             {
-                let written = |millis: u64| span::write(Duration::from_millis(millis));
+                let written = |millis: u64| match millis {
+                    UNLIMITED => "unlimited time".to_owned(),
+                    _ => span::write(Duration::from_millis(millis)),
+                };
                 let (asked, longest) = (written(asked), written(longest));
                 return Err(refuse(format!(
                     "{asked} asked, but a job of partition {name} has {longest} at most. Use \
@@ -296,6 +299,7 @@ impl Manager {
             spec.time_ms = spec.time_ms.or(longest);
             scope += &format!("partition {name}: ");
         }
+        spec.time_ms = spec.time_ms.filter(|millis| *millis != UNLIMITED);
         if spec.time_ms == Some(0) {
             return Err(refuse(
                 "a time of 0 is none at all: give time_ms at least 1  [E116]".into(),
@@ -319,7 +323,8 @@ impl Manager {
             |view: &str| self.settings.get().views.get(view).map(View::nodes).unwrap_or_default();
         let among = named.or_else(|| job.view.as_deref().map(nodes_of));
         let except = numbers(&wanted.except);
-        Ask { least: wanted.least, among, except, ..ask_of(job.id, spec, wanted.nodes) }
+        let again = !job.requeued.is_empty();
+        Ask { least: wanted.least, among, except, again, ..ask_of(job.id, spec, wanted.nodes) }
     }
 
     /// Lets the schedule choose. The jobs chosen have their nodes then; the caller launches them
@@ -456,7 +461,7 @@ impl Manager {
         queue.schedule.ended(job.id);
         // One that was ended meanwhile is taken out, or has been.
         if job.state().progress.phase() == Phase::Pending {
-            queue.schedule.submit_again(ask);
+            queue.schedule.submit(ask);
         }
         let jobs = self.step(&mut queue);
         drop(queue);

@@ -2,6 +2,8 @@
 //! until it is changed, also for the next manager.
 
 use super::Manager;
+use super::job::Job;
+use super::spec::Phase;
 use super::views::View;
 use crate::memory::{id_of, name_of};
 use crate::schedule::{Config, Partition};
@@ -14,7 +16,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use std::{fs, io};
+
+/// So many jobs are named that are in the way.
+const NAMED: usize = 8;
 
 /// All of it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -156,12 +162,17 @@ impl Manager {
             ["create", name, ref words @ ..] => {
                 check_name(name)?;
                 let part = Partition::parse(words, |name| self.known(name)).or_else(invalid)?;
+                let now = Duration::try_from_secs_f64(super::now()).unwrap_or_default();
+                let all = &self.settings.get().partitions;
+                let others = all.iter().filter(|(other, _)| other.as_str() != name);
+                part.check(now, others, named).or_else(invalid)?;
                 self.settings.change(|values| drop(values.partitions.insert(name.to_owned(), part)))
             }
             ["delete", name] => {
                 if !self.settings.get().partitions.contains_key(name) {
                     return fail(Errno::NOENT, format!("there is no partition {name}  [E117]"));
                 }
+                self.awaits_none(name)?;
                 self.settings.change(|values| drop(values.partitions.remove(name)))
             }
             _ => invalid(format!(
@@ -169,6 +180,28 @@ impl Manager {
                  NAME  [E118]"
             )),
         }
+    }
+
+    /// Refuses to leave jobs waiting for nodes that they cannot have.
+    fn awaits_none(&self, partition: &str) -> Result<()> {
+        let waits = |job: &Arc<Job>| {
+            let state = job.state();
+            let of = state.spec.as_ref().and_then(|spec| spec.partition.as_deref());
+            state.progress.phase() == Phase::Pending && of == Some(partition)
+        };
+        let mut waiting: Vec<u32> =
+            self.all_jobs().iter().filter(|job| waits(job)).map(|job| job.id).collect();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        waiting.sort_unstable();
+        let named: Vec<String> = waiting.iter().take(NAMED).map(u32::to_string).collect();
+        let more = if waiting.len() > NAMED { " ..." } else { "" };
+        let text = format!(
+            "jobs of partition {partition} wait for its nodes. First: muster kill {}{more}  [E118]",
+            named.join(" "),
+        );
+        fail(Errno::BUSY, text)
     }
 
     /// All partitions, a line each.

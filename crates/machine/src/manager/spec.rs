@@ -6,6 +6,9 @@ use muster_base::limits::REQUEUES_MAX;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// The `time_ms` of a job that asks for no limit, and not for its partition's.
+pub const UNLIMITED: u64 = u64::MAX;
+
 /// A job as its client wants it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,7 +39,7 @@ pub struct Spec {
     /// Who gets what is written to `jobs/J/stdin`.
     #[serde(default)]
     pub stdin: Stdin,
-    /// Time limit.
+    /// Time limit; [`UNLIMITED`] is none, where the partition has none either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_ms: Option<u64>,
     /// Jobs of a higher one start first.

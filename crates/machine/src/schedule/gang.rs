@@ -9,9 +9,9 @@
 //!
 //! *Buddy* placement keeps to aligned blocks of 2^k nodes (Feitelson 1996), so that jobs of similar
 //! sizes lie above each other, and what ends leaves room that others can move into. *First fit*
-//! takes the first nodes that are free. Where no slot has a block it chooses also for buddies: who
-//! waits for a block though enough nodes are free would have all behind him wait, too, perhaps for
-//! ever.
+//! takes the first nodes that are free. Where no slot that there is has a block it chooses also for
+//! buddies: who waits for a block though enough nodes are free, or takes turns in a slot of his own
+//! while they are idle, is worse off than without blocks.
 
 use super::{Ask, Cluster, Scheduler, Start};
 use crate::slots::Slots;
@@ -86,8 +86,9 @@ impl Gang {
         self.rows.retain(|row| !row.is_empty());
     }
 
-    /// Finds a slot in which `count` of the nodes `all` are free and not `wanted`, and
-    /// chooses these.
+    /// Finds a slot in which `count` of the nodes `all` are free and not `wanted`, and chooses
+    /// these. A new slot is the last resort: in it jobs wait for each other's turns, while nodes
+    /// are idle that are no block.
     fn place(
         &self,
         all: &[u32],
@@ -98,12 +99,15 @@ impl Gang {
             Placement::Buddy => &[Placement::Buddy, Placement::First],
             Placement::First => &[Placement::First],
         };
-        ways.iter().find_map(|way| {
-            (0..self.level).find_map(|slot| {
-                let row = self.rows.get(slot);
-                let row = row.into_iter().flat_map(|row| row.values().flatten().copied());
-                let taken: BTreeSet<u32> = row.chain(wanted.iter().copied()).collect();
-                Some((slot, way.fit(all, &taken, count)?))
+        let open = self.rows.len().min(self.level);
+        [0..open, open..self.level].into_iter().find_map(|slots| {
+            ways.iter().find_map(|way| {
+                slots.clone().find_map(|slot| {
+                    let row = self.rows.get(slot);
+                    let row = row.into_iter().flat_map(|row| row.values().flatten().copied());
+                    let taken: BTreeSet<u32> = row.chain(wanted.iter().copied()).collect();
+                    Some((slot, way.fit(all, &taken, count)?))
+                })
             })
         })
     }
@@ -165,7 +169,12 @@ impl Scheduler for Gang {
         };
         let rows = &self.rows[..self.rows.len().min(self.level)];
         let most = rows.iter().map(free).max().unwrap_or(0);
-        format!("{most} free in the emptiest of {} slots", rows.len())
+        match rows.len() {
+            // None is, for a job that waits only for a node that has just gone.
+            0 => format!("{} free", nodes.len()),
+            1 => format!("{most} free in the only slot"),
+            slots => format!("{most} free in the emptiest of {slots} slots"),
+        }
     }
 
     fn slots(&self) -> Slots {

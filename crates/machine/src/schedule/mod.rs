@@ -26,6 +26,7 @@ pub use config::Config;
 pub use partition::{Partition, Window};
 
 use crate::slots::Slots;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use steps::Steps;
@@ -63,6 +64,8 @@ pub struct Ask {
     pub partition: Option<String>,
     /// The job in which it was started.
     pub within: Option<u32>,
+    /// Whether it has run, lost a node and waits again: it goes before others of its priority.
+    pub again: bool,
 }
 
 impl Ask {
@@ -257,6 +260,12 @@ impl Cluster {
         let part = ask.partition.as_ref().and_then(|name| self.partitions.get(name));
         i64::from(ask.priority) + part.map_or(0, |part| i64::from(part.priority))
     }
+
+    /// What orders those that wait; whose is the same go as they came.
+    fn place(&self, ask: &Ask) -> (Reverse<i64>, bool, u32) {
+        let number = if ask.again { ask.job } else { 0 };
+        (Reverse(self.rank(ask)), !ask.again, number)
+    }
 }
 
 /// The schedule of a cluster: what there is, and who chooses.
@@ -289,17 +298,11 @@ impl Schedule {
         self.sort_out();
     }
 
-    /// A job waits from now on. Behind all that have its priority.
+    /// A job waits from now on. Behind all that have its priority; one that waits again only behind
+    /// those of them that do so, too, and have been there before it.
     pub fn submit(&mut self, ask: Ask) {
-        let rank = self.cluster.rank(&ask);
-        let at = self.cluster.pending.partition_point(|one| self.cluster.rank(one) >= rank);
-        self.cluster.pending.insert(at, ask);
-    }
-
-    /// A job waits again that has run. Before all that have its priority.
-    pub fn submit_again(&mut self, ask: Ask) {
-        let rank = self.cluster.rank(&ask);
-        let at = self.cluster.pending.partition_point(|one| self.cluster.rank(one) > rank);
+        let place = self.cluster.place(&ask);
+        let at = self.cluster.pending.partition_point(|one| self.cluster.place(one) <= place);
         self.cluster.pending.insert(at, ask);
     }
 
@@ -364,7 +367,7 @@ impl Schedule {
         let cluster = &mut self.cluster;
         cluster.partitions = partitions;
         let mut pending = std::mem::take(&mut cluster.pending);
-        pending.sort_by_key(|ask| std::cmp::Reverse(cluster.rank(ask)));
+        pending.sort_by_key(|ask| cluster.place(ask));
         cluster.pending = pending;
     }
 

@@ -86,12 +86,31 @@ impl Window {
         longest || times.any(|(from, to)| to > at && time.is_none_or(|time| from < at + time))
     }
 
+    /// Whether both times have a moment in common.
+    fn overlaps(&self, other: &Window) -> bool {
+        let is_whole_day = |one: &Window| one.to - one.from >= DAY;
+        if !(self.daily || other.daily) {
+            return self.from < other.to && other.from < self.to;
+        }
+        // One of them comes each day: what counts is the time of the day.
+        let hour = |at: Duration| at.as_nanos() % DAY.as_nanos();
+        let begins_in = |one: &Window, in_: &Window| {
+            let after = (hour(one.from) + DAY.as_nanos() - hour(in_.from)) % DAY.as_nanos();
+            after < (in_.to - in_.from).as_nanos()
+        };
+        is_whole_day(self)
+            || is_whole_day(other)
+            || begins_in(self, other)
+            || begins_in(other, self)
+    }
+
     /// When that is, for people at `at`: `22:00-06:00 UTC`, or `for 90m more`.
     pub(super) fn told(&self, at: Moment) -> String {
-        // In whole minutes, as far as it is away.
+        // In whole minutes, as far as it is away; in seconds when it is near.
         let minutes = |to: Moment| {
-            let minutes = to.saturating_sub(at).as_secs().div_ceil(60);
-            span::write(Duration::from_secs(60 * minutes))
+            let seconds = to.saturating_sub(at).as_secs();
+            let seconds = if seconds < 120 { seconds } else { 60 * seconds.div_ceil(60) };
+            span::write(Duration::from_secs(seconds))
         };
         match self {
             Window { daily: true, .. } => format!("{self} UTC"),
@@ -175,6 +194,37 @@ impl Partition {
         Ok(part)
     }
 
+    /// Says what cannot be at `now`, beside other partitions: a time that is over, and nodes that
+    /// are reserved for both at once, which nobody would get.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn check<'a>(
+        &self,
+        now: Moment,
+        others: impl Iterator<Item = (&'a String, &'a Partition)>,
+        name: impl Fn(u32) -> String,
+    ) -> Result<(), String> {
+        let is_over = |window: &Window| !window.daily && window.to <= now;
+        if let Some(window) = self.reserved.iter().find(|window| is_over(window)) {
+            return Err(format!("{window} is over: reserve a time to come  [E118]"));
+        }
+        for (other, part) in others {
+            let Some(node) = self.nodes.intersection(&part.nodes).next() else { continue };
+            for window in &self.reserved {
+                let mut theirs = part.reserved.iter().filter(|theirs| !is_over(theirs));
+                if let Some(theirs) = theirs.find(|theirs| theirs.overlaps(window)) {
+                    let node = name(*node);
+                    return Err(format!(
+                        "{window} meets {theirs}, for which {node} is reserved for partition \
+                         {other}: choose another time or other nodes  [E118]"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// As [`Partition::parse`] reads it.
     pub fn words(&self, name: impl Fn(u32) -> String) -> String {
         let nodes: Vec<String> = self.nodes.iter().map(|node| name(*node)).collect();
@@ -224,6 +274,28 @@ mod tests {
             assert!(Window::parse(text).is_err_and(|said| said.contains(text)), "{text}");
         }
         Window::parse("@0-@253402300799").expect("the end of the year 9999");
+    }
+
+    #[test]
+    fn times_overlap_that_have_a_moment_in_common_whatever_the_day() {
+        let window = |text: &str| Window::parse(text).unwrap();
+        for (one, other, is_so) in [
+            ("00:00-00:00", "12:00-13:00", true),
+            ("22:00-06:00", "05:59-07:00", true),
+            ("22:00-06:00", "21:00-22:01", true),
+            ("22:00-06:00", "06:00-22:00", false),
+            ("08:00-09:00", "09:00-10:00", false),
+            ("@100-@200", "@199-@300", true),
+            ("@100-@200", "@200-@300", false),
+            // From 1970, 2 January, 01:00 on, for an hour, for a day less a second, for a day.
+            ("00:00-01:00", "@90000-@93600", false),
+            ("01:30-02:00", "@90000-@93600", true),
+            ("00:30-01:00", "@90000-@176399", true),
+            ("00:59-01:00", "@90000-@176400", true),
+        ] {
+            let (a, b) = (window(one), window(other));
+            assert_eq!((a.overlaps(&b), b.overlaps(&a)), (is_so, is_so), "{one} {other}");
+        }
     }
 
     #[test]

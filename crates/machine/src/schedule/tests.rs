@@ -2,6 +2,7 @@
 
 mod blips;
 mod crowds;
+mod slots;
 
 use super::easy::Reservation;
 use super::*;
@@ -365,7 +366,7 @@ fn who_gives_no_number_of_nodes_does_without_those_that_take_no_jobs_also_later(
         schedule.ended(1);
         // One is gone for good, and the job begins again.
         schedule.set_up(2, false);
-        schedule.submit_again(asks(Some(2)));
+        schedule.submit(Ask { again: true, ..asks(Some(2)) });
         assert_eq!(step(&mut schedule), [(1, vec![0, 1, 3])], "{config}");
         schedule.ended(1);
         // What its ranks do not fit on is not enough.
@@ -693,93 +694,18 @@ fn name(node: u32) -> String {
     format!("n{node}")
 }
 
-/// Six nodes, and jobs 0, 1, ... of so many nodes each, all at once.
-fn matrix(config: &str, jobs: &[usize]) -> Schedule {
+#[test]
+fn who_waits_again_goes_before_others_of_its_priority_and_those_of_them_as_they_came() {
     let mut schedule = Schedule::default();
-    (0..NODES).for_each(|node| schedule.set_up(node, true));
-    schedule.set_config(Config::parse(config).unwrap());
-    for (job, nodes) in jobs.iter().enumerate() {
-        schedule.submit(Ask { job: job as u32, nodes: *nodes, ..Ask::default() });
-    }
-    schedule.step(Duration::ZERO);
-    schedule
-}
-
-#[test]
-fn jobs_of_later_slots_move_forward_when_there_is_room() {
-    let mut schedule = matrix("gang placement=first", &[3, 3, 6, 3]);
-    assert_eq!(schedule.slots().slots, [vec![0, 1], vec![2], vec![1, 3]]);
-    schedule.ended(0);
-    schedule.step(Duration::ZERO);
-    assert_eq!(schedule.slots().slots, [vec![1, 3], vec![2]]);
-    schedule.ended(2);
-    schedule.step(Duration::ZERO);
-    assert_eq!(schedule.slots().slots, [vec![1, 3]]);
-}
-
-#[test]
-fn buddies_lie_above_each_other_and_who_fits_nowhere_waits() {
-    let nodes = |schedule: &Schedule, job| schedule.cluster.running[&job].nodes.clone();
-    let mut schedule = matrix("gang slots=2 placement=buddy", &[1, 2, 4, 2, 6]);
-    assert_eq!(nodes(&schedule, 0), [0]);
-    assert_eq!(nodes(&schedule, 1), [2, 3]);
-    assert_eq!((nodes(&schedule, 2), nodes(&schedule, 3)), (vec![0, 1, 2, 3], vec![4, 5]));
-    assert_eq!(schedule.slots().slots, [vec![0, 1, 3], vec![2, 3]]);
-    let told = "6 nodes asked, 2 free in the emptiest of 2 slots";
-    assert_eq!(schedule.reason(4, name, |_| true).unwrap(), told);
-    schedule.ended(2);
-    schedule.step(Duration::ZERO);
-    assert_eq!(schedule.slots().slots, [vec![0, 1, 3], vec![4]]);
-}
-
-/// A service on one node of the only block kept a job of as many as were free waiting for ever, and
-/// all behind it.
-#[test]
-fn buddies_take_what_is_free_where_no_slot_has_a_block() {
-    let nodes = |schedule: &Schedule, job| schedule.cluster.running[&job].nodes.clone();
-    let mut schedule = matrix("gang slots=1 placement=buddy", &[1, 4]);
-    assert_eq!((nodes(&schedule, 0), schedule.is_pending(1)), (vec![0], false));
-    assert_eq!(nodes(&schedule, 1), [1, 2, 3, 4]);
-    schedule.submit(Ask { job: 2, nodes: 1, ..Ask::default() });
-    schedule.step(Duration::ZERO);
-    assert_eq!(nodes(&schedule, 2), [5]);
-    // Rather a block of another slot than what there is in this one.
-    let schedule = matrix("gang slots=2 placement=buddy", &[1, 4]);
-    assert_eq!(nodes(&schedule, 1), [0, 1, 2, 3]);
-}
-
-#[test]
-fn slots_that_are_more_than_there_may_be_get_no_new_jobs() {
-    let mut schedule = Schedule::default();
-    (0..2).for_each(|node| schedule.set_up(node, true));
-    schedule.set_config(Config::parse("gang slots=3").unwrap());
-    let on = |job, node| Ask { job, nodes: 1, among: Some(vec![node]), ..Ask::default() };
-    (0..3).for_each(|job| schedule.submit(on(job, 0)));
-    assert_eq!(schedule.step(Duration::ZERO).len(), 3);
-    schedule.set_config(Config::parse("gang slots=1").unwrap());
-    (3..5).for_each(|job| schedule.submit(on(job, 1)));
-    let starts = schedule.step(Duration::ZERO);
-    assert_eq!(starts, [Start { job: 3, nodes: vec![1] }], "they would take turns");
-    assert_eq!(schedule.slots().slots, [vec![0, 3], vec![1, 3], vec![2, 3]]);
-    let told = "1 node asked, 0 free in the emptiest of 1 slots; ahead of it: job 4";
-    schedule.submit(on(5, 1));
-    assert_eq!(schedule.reason(5, name, |_| true).unwrap(), told);
-}
-
-/// A manager that was started again has jobs that run and jobs that wait, and no nodes yet.
-#[test]
-fn while_nothing_may_start_those_that_run_take_turns_all_the_same() {
-    let mut schedule = Schedule::default();
-    schedule.set_config(Config::parse("gang slots=3").unwrap());
-    (0..2).for_each(|job| {
-        schedule.runs(Ask { job, nodes: 1, ..Ask::default() }, vec![0], Duration::ZERO);
-    });
-    schedule.submit(Ask { job: 2, nodes: 1, ..Ask::default() });
-    schedule.hold(true);
-    (0..2).for_each(|node| schedule.set_up(node, true));
-    assert_eq!(schedule.step(Duration::ZERO), []);
-    assert_eq!(schedule.slots().slots, [vec![0], vec![1]]);
-    assert!(schedule.is_pending(2));
-    schedule.hold(false);
-    assert_eq!(schedule.step(Duration::ZERO), [Start { job: 2, nodes: vec![1] }]);
+    let ask = |job, priority, again| Ask { job, nodes: 1, priority, again, ..Ask::default() };
+    let all =
+        [(7, 0, true), (9, 0, false), (3, 0, true), (8, 0, false), (5, 0, true), (6, 1, false)];
+    all.into_iter().for_each(|(job, priority, again)| schedule.submit(ask(job, priority, again)));
+    let order = |schedule: &Schedule| -> Vec<u32> {
+        schedule.cluster.pending.iter().map(|ask| ask.job).collect()
+    };
+    assert_eq!(order(&schedule), [6, 3, 5, 7, 9, 8]);
+    // Priorities of partitions may have changed.
+    schedule.set_partitions(BTreeMap::new());
+    assert_eq!(order(&schedule), [6, 3, 5, 7, 9, 8]);
 }
