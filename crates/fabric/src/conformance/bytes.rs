@@ -1,14 +1,13 @@
-//! Promises about bytes, active messages and remote copies.
+//! Promises about bytes.
 
-use super::{Subject, is_end, meet, pattern, soon, together};
+use super::{Subject, late, meet, not_applicable, pattern, soon, together, until};
 use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::region::{Region, Rights};
-use crate::strategy::{
-    ActiveMessage, Completion, Handler, Handlers, Key, Ready, RemoteCopy, Stream, Wait,
-};
+use crate::strategy::{Bare, Ready, Stream, Wait};
+use crate::transport::socket::is_ready;
+use rustix::event::PollFlags;
 use std::io::IoSlice;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 fn write(end: &mut dyn Stream, mut bytes: &[u8]) {
@@ -86,182 +85,101 @@ pub fn the_end_of_bytes_waits_no_longer_than_its_deadline(subject: &impl Subject
     assert!(bytes == vec![7; count], "{} bytes of {count}", bytes.len());
 }
 
-#[derive(Default)]
-struct Log {
-    calls: Vec<(Handler, u32)>,
-}
-
-const ASK: Handler = 1;
-const ANSWER: Handler = 2;
-
-impl Handlers for Log {
-    fn handle(
-        &mut self,
-        handler: Handler,
-        arguments: &[u8],
-        answer: &mut dyn FnMut(Handler, &[u8]),
-    ) -> std::result::Result<(), String> {
-        let number = arguments.try_into().map_err(|_| "no number")?;
-        self.calls.push((handler, u32::from_le_bytes(number)));
-        if handler == ASK {
-            answer(ANSWER, arguments);
-        }
-        Ok(())
-    }
-}
-
-/// Calls are carried out once and in order, and so are their answers; another handler's number
-/// ends the connection.
-pub fn calls_are_carried_out_in_order(subject: &impl Subject) {
-    const COUNT: u32 = 2000;
+/// Bytes that lie in several places come as one row, each time at least one of them.
+pub fn bytes_in_several_places_come_as_one(subject: &impl Subject) {
     let (connected, accepted) = meet(subject);
-    let mut one = connected.active_message().unwrap();
-    let mut other = accepted.active_message().unwrap();
-    let ask = || {
-        let (mut log, mut asked) = (Log::default(), 0u32);
-        while log.calls.len() < COUNT as usize {
-            if asked < COUNT && one.try_call(ASK, &[IoSlice::new(&asked.to_le_bytes())]).is_ok() {
-                asked += 1;
-            } else if one.try_progress(&mut log).unwrap() == 0 {
-                one.wait(Ready::Receive, soon()).unwrap();
-            }
-        }
-        one.try_call(ASK, &[IoSlice::new(b"no number")]).unwrap();
-        (one, log.calls)
-    };
-    let ((_one, answers), calls) = together(ask, || {
-        let mut log = Log::default();
-        loop {
-            match other.try_progress(&mut log) {
-                Ok(0) => other.wait(Ready::Receive, soon()).unwrap(),
-                Ok(_) => {}
-                Err(error) => {
-                    assert!(matches!(error, Error::Malformed { .. }), "{error}");
-                    return log.calls;
+    let (mut one, mut other) = (connected.stream().unwrap(), accepted.stream().unwrap());
+    let bytes = pattern(1_000_000, 5);
+    let write = || {
+        let mut rest = &bytes[..];
+        // Where nothing lies there may be nothing, also in front.
+        let mut parts: Vec<_> = [0, 1, 0, 10, 5000, 200_000, 0, 70_000]
+            .iter()
+            .map(|&size| IoSlice::new(rest.split_off(..size).expect("there is more")))
+            .collect();
+        parts.push(IoSlice::new(rest));
+        let mut parts = &mut parts[..];
+        while !parts.is_empty() {
+            match one.try_write_parts(parts) {
+                Ok(size) => {
+                    assert!(size > 0, "no byte was sent, and there was room");
+                    IoSlice::advance_slices(&mut parts, size);
                 }
-            }
-        }
-    });
-    let numbered = |handler| (0..COUNT).map(move |number| (handler, number)).collect::<Vec<_>>();
-    assert!(answers == numbered(ANSWER) && calls == numbered(ASK));
-}
-
-/// Runs `ask` at one end while the other, which exposes a region, only lets things get on.
-fn copy(
-    subject: &impl Subject,
-    region: &Region,
-    ask: impl FnOnce(&mut dyn RemoteCopy, Key) + Send,
-) {
-    let (connected, accepted) = meet(subject);
-    let mut owner = accepted.remote_copy().unwrap();
-    let key = owner.expose(region).unwrap();
-    let done = AtomicBool::new(false);
-    let asking = || {
-        let mut asker = connected.remote_copy().unwrap();
-        let outcome =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ask(&mut *asker, key)));
-        done.store(true, Ordering::Release);
-        outcome.map(|()| asker)
-    };
-    let (asked, ()) = together(asking, || {
-        while !done.load(Ordering::Acquire) {
-            assert!(owner.try_progress().unwrap().is_none(), "the owner asked for nothing");
-            let moment = Deadline::after(Duration::from_millis(1));
-            match owner.wait(Ready::Receive, moment) {
-                Ok(()) | Err(Error::Deadline { .. }) => {}
+                Err(Error::WouldBlock) => one.wait(Ready::Send, soon()).unwrap(),
                 Err(error) => panic!("{error}"),
             }
         }
-    });
-    if let Err(panic) = asked {
-        std::panic::resume_unwind(panic);
-    }
+        one.finish(soon()).unwrap();
+        one.flush(soon()).unwrap();
+        one
+    };
+    let (_one, came) = together(write, || read_to_end(&mut *other));
+    assert!(came == bytes, "{} other bytes", came.len());
 }
 
-fn completion(end: &mut dyn RemoteCopy) -> Completion {
-    loop {
-        match end.try_progress().unwrap() {
-            Some(completion) => return completion,
-            None => end.wait(Ready::Receive, soon()).unwrap(),
-        }
-    }
-}
-
-/// Puts and gets of some MiB arrive whole, take effect in order and complete once each.
-pub fn large_copies_arrive(subject: &impl Subject) {
-    let region = Region::new(5_000_000, Rights::ALL);
-    let bytes = pattern(4_000_001, 3);
-    copy(subject, &region, |end, key| {
-        end.try_put(key, 17, &bytes, 1).unwrap();
-        end.try_put(key, 18, b"later", 2).unwrap();
-        end.try_get(key, 17, bytes.len(), 3).unwrap();
-        for token in [1, 2] {
-            let put = completion(end);
-            assert_eq!((put.token, put.result.is_ok()), (token, true));
-        }
-        let got = completion(end);
-        assert_eq!((got.token, &got.bytes[1..6]), (3, &b"later"[..]));
-        assert!(got.bytes[6..] == bytes[6..] && got.result.is_ok());
-        assert!(end.try_progress().unwrap().is_none(), "each completes once");
-    });
-    let mut there = [0; 5];
-    region.read(18, &mut there).unwrap();
-    assert_eq!(&there, b"later");
-}
-
-/// The owner's rights and bounds hold, a refusal changes nothing, and the connection goes on.
-pub fn copies_respect_rights_and_bounds(subject: &impl Subject) {
-    let region = Region::new(1000, Rights::READ);
-    copy(subject, &region, |end, key| {
-        let refused = |end: &mut dyn RemoteCopy, token| {
-            let completion = completion(end);
-            let error = completion.result.expect_err("this is not allowed");
-            assert!(matches!(error, Error::Access { .. }), "{error}");
-            assert_eq!((completion.token, completion.bytes.len()), (token, 0));
-        };
-        end.try_put(key, 0, b"x", 1).unwrap();
-        refused(end, 1);
-        end.try_get(key, 1, 1000, 2).unwrap();
-        refused(end, 2);
-        end.try_get(key, u64::MAX, 2, 3).unwrap();
-        refused(end, 3);
-        end.try_get(Key(key.0 ^ 0x5555), 0, 1, 4).unwrap();
-        refused(end, 4);
-        end.try_get(key, 0, 1000, 5).unwrap();
-        assert_eq!(completion(end).bytes, [0; 1000]);
-    });
-    let region = Region::new(1000, Rights::WRITE);
-    copy(subject, &region, |end, key| {
-        end.try_get(key, 0, 1, 1).unwrap();
-        assert!(completion(end).result.is_err());
-        end.try_put(key, 500, &[1; 501], 2).unwrap();
-        assert!(completion(end).result.is_err());
-        end.try_put(key, 999, &[2], 3).unwrap();
-        assert!(completion(end).result.is_ok());
-    });
-    let mut there = [0; 1000];
-    region.read(0, &mut there).unwrap();
-    assert!(there[..999].iter().all(|&byte| byte == 0) && there[999] == 2);
-}
-
-/// Who puts when the peer is gone is told so, and so is who lets things get on after that.
-pub fn a_put_after_the_end_is_told_of_it(subject: &impl Subject) {
+/// What the peer has read has been delivered.
+pub fn what_was_read_is_delivered(subject: &impl Subject) {
     let (connected, accepted) = meet(subject);
-    let (mut end, mut owner) = (connected.remote_copy().unwrap(), accepted.remote_copy().unwrap());
-    let key = owner.expose(&Region::new(1000, Rights::ALL)).unwrap();
-    drop(owner);
-    told_of_the_end(|| end.try_put(key, 0, &[1; 1000], 1));
-    for _ in 0..2 {
-        told_of_the_end(|| end.try_progress().map(drop));
+    let (mut one, mut other) = (connected.stream().unwrap(), accepted.stream().unwrap());
+    let bytes = pattern(1_000_000, 6);
+    let write = || one.write(&bytes, soon()).unwrap();
+    let ((), came) = together(write, || {
+        let mut came = vec![0; bytes.len()];
+        read_all(&mut *other, &mut came);
+        came
+    });
+    assert!(came == bytes, "other bytes");
+    let otherwise = "what was read is not said to be delivered";
+    until(late(subject), otherwise, || one.try_flush().unwrap() && one.is_delivered());
+}
+
+fn read_all(end: &mut dyn Stream, mut to: &mut [u8]) {
+    while !to.is_empty() {
+        match end.read(to, soon()).unwrap() {
+            0 => panic!("{} bytes have not come", to.len()),
+            size => to = &mut to[size..],
+        }
     }
 }
 
-fn told_of_the_end(mut ask: impl FnMut() -> crate::Result<()>) {
-    let late = soon();
-    loop {
-        match ask() {
-            Ok(()) | Err(Error::WouldBlock) => assert!(late.left().is_some(), "nobody tells"),
-            Err(error) => return assert!(is_end(&error), "{error}"),
+/// Where a stream shows the socket below it, its bytes come and go there; where it shows none,
+/// nothing can be made bare of it.
+pub fn a_socket_below_carries_the_bytes(subject: &impl Subject) {
+    let (connected, accepted) = meet(subject);
+    let (mut one, mut other) = (connected.stream().unwrap(), accepted.stream().unwrap());
+    if one.socket().is_none() {
+        let refused = one.bare().map(drop);
+        assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
+        let promise = "a_socket_below_carries_the_bytes";
+        return not_applicable(subject, promise, "a stream has no socket below it");
+    }
+    for round in 0..2u8 {
+        one.write(&[round; 9], soon()).unwrap();
+        assert_eq!(receive(late(subject), other.socket().expect("as before")), [round; 9]);
+        let socket = other.socket().expect("as before");
+        assert_eq!(rustix::io::write(socket, &[!round; 9]), Ok(9));
+        let mut came = [0; 9];
+        read_all(&mut *one, &mut came);
+        assert_eq!(came, [!round; 9]);
+    }
+    // What records a session makes of bytes is no matter of transports.
+    if let Bare { socket, session: None } = one.bare().unwrap() {
+        assert_eq!(rustix::io::write(socket, b"bare"), Ok(4));
+        let mut came = [0; 4];
+        read_all(&mut *other, &mut came);
+        assert_eq!(&came, b"bare");
+    }
+}
+
+/// Nine bytes that come at a socket.
+fn receive(late: Deadline, socket: BorrowedFd<'_>) -> [u8; 9] {
+    let (mut bytes, mut size) = ([0; 9], 0);
+    while size < bytes.len() {
+        let left = late.left().expect("the bytes of a stream come at its socket");
+        // A socket that blocks is read only when something is there.
+        if is_ready(socket, PollFlags::IN, left).unwrap() {
+            size += rustix::io::read(socket, &mut bytes[size..]).unwrap();
         }
     }
+    bytes
 }

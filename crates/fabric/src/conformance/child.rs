@@ -1,6 +1,6 @@
 //! Promises that need a process of their own: one that is killed, and one without descriptors.
 
-use super::{Subject, hello, listen, meet_at, soon};
+use super::{Subject, hello, listen, meet_at, not_applicable, soon};
 use crate::error::Error;
 use crate::strategy::Datagram;
 use crate::transport::Lane;
@@ -54,7 +54,8 @@ pub fn child(subject: &impl Subject) {
 /// SIGKILL of a peer is told as its death, behind the messages that it had sent.
 pub fn a_killed_peer_is_dead(subject: &impl Subject, child: &str) {
     if !subject.transport().capabilities().processes {
-        return;
+        let why = "it reaches no other process";
+        return not_applicable(subject, "a_killed_peer_is_dead", why);
     }
     let mut listener = listen(subject);
     let mut child = start(child, &listener.address().to_string());
@@ -70,7 +71,12 @@ pub fn a_killed_peer_is_dead(subject: &impl Subject, child: &str) {
 }
 
 /// Without descriptors there is an error that says so; with some again all goes on.
-pub fn exhausted_descriptors_are_an_error_that_passes(child: &str) {
+pub fn exhausted_descriptors_are_an_error_that_passes(subject: &impl Subject, child: &str) {
+    if !subject.transport().capabilities().processes {
+        // The child looks all the same: its connections are still there without descriptors.
+        let why = "between threads it may need none";
+        not_applicable(subject, "exhausted_descriptors_are_an_error_that_passes", why);
+    }
     let status = start(child, EXHAUST).0.wait().unwrap();
     assert!(status.success(), "{status}");
 }

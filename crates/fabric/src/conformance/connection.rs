@@ -1,7 +1,6 @@
 //! Promises about listening and connecting.
 
 use super::{Subject, hello, listen, meet, meet_at, soon, together};
-use crate::address::Address;
 use crate::error::Error;
 use crate::strategy::Datagram;
 use crate::transport::{Hello, Lane};
@@ -110,10 +109,7 @@ pub fn a_service_that_no_hello_can_say_is_refused_at_once(subject: &impl Subject
 /// An address of another transport is no address here.
 pub fn a_foreign_address_is_unsupported(subject: &impl Subject) {
     let transport = subject.transport();
-    let foreign = match transport.scheme() {
-        "tcp" => Address::Process("a".to_owned()),
-        _ => Address::Tcp("127.0.0.1".to_owned(), 1),
-    };
+    let foreign = subject.foreign();
     let listening = transport.listen(&foreign).map(|listener| listener.address().clone());
     assert!(matches!(listening, Err(Error::Unsupported { .. })), "{listening:?}");
     let connected = transport.connect(&foreign, &hello(Lane::Bulk), soon());

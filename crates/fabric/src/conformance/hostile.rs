@@ -1,6 +1,6 @@
 //! Promises about peers that say what is no message, or nothing, or half of it.
 
-use super::{Raw, Subject, hello, listen, meet_at, soon};
+use super::{Raw, Subject, hello, listen, meet_at, not_applicable, soon};
 use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::strategy::Datagram;
@@ -12,9 +12,13 @@ use std::io::{ErrorKind, Read};
 use std::thread;
 use std::time::Duration;
 
-/// A raw connection, if the transport has such.
-fn raw(subject: &impl Subject, listener: &dyn Listener) -> Option<Box<dyn Raw>> {
-    subject.raw(listener.address())
+/// A raw connection, if the transport has such; otherwise the promise means nothing for it.
+fn raw(subject: &impl Subject, listener: &dyn Listener, promise: &str) -> Option<Box<dyn Raw>> {
+    let raw = subject.raw(listener.address());
+    if raw.is_none() {
+        not_applicable(subject, promise, "nobody can say to it what is no hello");
+    }
+    raw
 }
 
 /// Whatever happened before, a proper peer is served.
@@ -51,7 +55,7 @@ pub fn garbage_is_no_hello(subject: &impl Subject) {
     let proper = wire::write(&hello(Lane::Bulk));
     let early = [&proper[..], b"more"].concat();
     for garbage in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 5000], b"MSTR\x01\0\x09", &early] {
-        let Some(mut caller) = raw(subject, &*listener) else { return };
+        let Some(mut caller) = raw(subject, &*listener, "garbage_is_no_hello") else { return };
         caller.write_all(garbage).unwrap();
         assert_serves(subject, &mut *listener);
         assert_nobody_comes(&mut *listener);
@@ -63,7 +67,7 @@ pub fn garbage_is_no_hello(subject: &impl Subject) {
 /// Who speaks another version is answered in the words that all versions share.
 pub fn another_version_is_told_so(subject: &impl Subject) {
     let mut listener = listen(subject);
-    let Some(mut caller) = raw(subject, &*listener) else { return };
+    let Some(mut caller) = raw(subject, &*listener, "another_version_is_told_so") else { return };
     let mut newer = wire::write(&hello(Lane::Bulk));
     newer[4] += 1;
     caller.write_all(&newer).unwrap();
@@ -91,7 +95,7 @@ pub fn a_crowd_is_accepted(subject: &impl Subject) {
     }
     let callers: Option<Vec<_>> = (0..count)
         .map(|_| {
-            let mut caller = raw(subject, &*listener)?;
+            let mut caller = raw(subject, &*listener, "a_crowd_is_accepted")?;
             caller.write_all(&wire::write(&hello(Lane::Bulk))).unwrap();
             Some(caller)
         })
@@ -116,7 +120,9 @@ pub fn silent_connectors_hold_up_nobody(subject: &impl Subject) {
     let mut listener = listen(subject);
     let mut silent = Vec::new();
     for number in 0..HELLOS_MAX + 40 {
-        let Some(mut caller) = raw(subject, &*listener) else { return };
+        let Some(mut caller) = raw(subject, &*listener, "silent_connectors_hold_up_nobody") else {
+            return;
+        };
         caller.write_all(&b"MSTR"[..number % 5]).unwrap();
         silent.push(caller);
         if number % 50 == 0 {
@@ -130,11 +136,13 @@ pub fn silent_connectors_hold_up_nobody(subject: &impl Subject) {
 fn greeted(
     subject: &impl Subject,
     listener: &mut dyn Listener,
+    promise: &str,
 ) -> Option<(Box<dyn Raw>, Box<dyn Datagram>)> {
     if !subject.is_framed() {
+        not_applicable(subject, promise, "behind its hello there are no frames");
         return None;
     }
-    let mut caller = raw(subject, listener)?;
+    let mut caller = raw(subject, listener, promise)?;
     caller.write_all(&wire::write(&hello(Lane::Bulk))).unwrap();
     let accepted = listener.accept(soon()).unwrap().datagram().unwrap();
     let mut answer = [0; wire::ANSWER_HEAD];
@@ -146,7 +154,11 @@ fn greeted(
 /// A length above the limit is an error before memory is taken, and no one else's.
 pub fn a_lying_length_ends_its_connection_alone(subject: &impl Subject) {
     let mut listener = listen(subject);
-    let Some((mut caller, mut accepted)) = greeted(subject, &mut *listener) else { return };
+    let Some((mut caller, mut accepted)) =
+        greeted(subject, &mut *listener, "a_lying_length_ends_its_connection_alone")
+    else {
+        return;
+    };
     caller.write_all(&(FRAME_MAX as u32 + 1).to_le_bytes()).unwrap();
     let error = accepted.take(soon(), &mut |_| panic!("there is no message")).unwrap_err();
     assert!(matches!(error, Error::Malformed { .. }), "{error}");
@@ -157,7 +169,11 @@ pub fn a_lying_length_ends_its_connection_alone(subject: &impl Subject) {
 pub fn a_cut_message_is_a_death(subject: &impl Subject) {
     let mut listener = listen(subject);
     for part in [0, 3, 4, 999] {
-        let Some((mut caller, mut accepted)) = greeted(subject, &mut *listener) else { return };
+        let Some((mut caller, mut accepted)) =
+            greeted(subject, &mut *listener, "a_cut_message_is_a_death")
+        else {
+            return;
+        };
         let frame = [&1000u32.to_le_bytes()[..], &[7; 1000]].concat();
         caller.write_all(&frame[..part]).unwrap();
         let brief = crate::Deadline::after(Duration::from_millis(1));

@@ -7,12 +7,12 @@ use crate::strategy::{Datagram, Ready, Wait};
 use std::io::IoSlice;
 use std::time::Duration;
 
-const MEBIBYTE: usize = 1 << 20;
+pub(super) const MEBIBYTE: usize = 1 << 20;
 
 /// What a peer that does not read may make this side hold, with all that the kernel holds.
 const HELD_MAX: usize = 64 * MEBIBYTE;
 
-fn sizes(limit: usize) -> Vec<usize> {
+pub(super) fn sizes(limit: usize) -> Vec<usize> {
     let powers = [0, 1 << 6, 1 << 12, 1 << 16, MEBIBYTE, 16 * MEBIBYTE];
     let around =
         powers.iter().flat_map(|&power: &usize| [power.saturating_sub(1), power, power + 1]);
@@ -59,7 +59,7 @@ fn fill(end: &mut dyn Datagram, message: &[u8]) {
     }
 }
 
-fn flush(end: &mut dyn Datagram) {
+pub(super) fn flush(end: &mut dyn Datagram) {
     while !end.try_flush().unwrap() {
         end.wait(Ready::Send, soon()).unwrap();
     }

@@ -43,7 +43,8 @@ pub trait Wait: Send {
     fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()>;
 
     /// A descriptor that poll(2) reports readable when [`Ready::Receive`] would end, for those who
-    /// wait for many ends at once. None where only [`Wait::wait`] tells.
+    /// wait for many ends at once. None where only [`Wait::wait`] tells. It tells of what comes
+    /// after it was asked for and then a try was in vain; like a wait, it may tell of nothing.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
