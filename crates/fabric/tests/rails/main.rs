@@ -6,6 +6,7 @@ mod networks;
 mod wire;
 
 use muster_fabric::address::Address;
+use muster_fabric::conformance::{self, Subject};
 use muster_fabric::transport::hello;
 use muster_fabric::transport::rails::Rails;
 use muster_fabric::transport::rails::wire::Join;
@@ -120,4 +121,25 @@ fn joined(
 fn joins() -> [Join; 2] {
     let token = std::array::from_fn(|at| at as u8);
     [0, 1].map(|number| Join { token, number, count: 2 })
+}
+
+/// All rails but one are gone, or there was never more than one.
+struct OneRail(Rails);
+
+impl Subject for OneRail {
+    fn transport(&self) -> &dyn Transport {
+        &self.0
+    }
+
+    fn address(&self) -> Address {
+        Address::Rails(vec![Address::Tcp("127.0.0.1".to_owned(), 0)])
+    }
+}
+
+/// A send that had no room took in what had come, to learn of room, and then no rail told of it any
+/// more. With several rails the timer that watches for silent ones told of it by chance, later; of
+/// a single one there is nothing to be watched for, and the message lay there until the next came.
+#[test]
+fn what_comes_during_a_send_over_one_rail_is_told_of() {
+    conformance::a_descriptor_tells_of_what_came_during_a_send(&OneRail(Rails::default()));
 }

@@ -2,8 +2,9 @@
 //!
 //! It gets on when it is used or waited for; its descriptor tells when that is worth it: when
 //! something comes on any rail, when a rail has room for what waits, and when one has been silent
-//! for too long. It has no thread of its own: what happens to a rail while nobody looks is repaired
-//! when somebody does.
+//! for too long. What came while it sent is on no rail any more: there the timer calls the reader.
+//! It has no thread of its own: what happens to a rail while nobody looks is repaired when somebody
+//! does.
 
 use super::Watcher;
 use super::rail::Rail;
@@ -30,6 +31,9 @@ use std::time::{Duration, Instant};
 /// How often the end of a connection looks whether the kernel has got rid of what was sent.
 const LOOK: Duration = Duration::from_millis(1);
 
+/// A timer that is to ring at once takes no less.
+const SOONEST: Duration = Duration::from_nanos(1);
+
 /// Turns of reading after a rail has ended: what may lie in the others before the stream's end is a
 /// window, and a turn that leaves something reads a sixteenth of it or more.
 const TURNS: usize = 16;
@@ -46,6 +50,10 @@ pub struct Joined {
     watched: OwnedFd,
     timer: OwnedFd,
     armed: Option<Time>,
+    /// The timer calls whoever reads.
+    is_calling: bool,
+    /// The reader knows that no more comes.
+    has_read_end: bool,
     clock: Instant,
     /// The rails that are gone and what became of them, and of how many the watcher knows.
     gone: Vec<(usize, String)>,
@@ -94,6 +102,8 @@ impl Joined {
             watched,
             timer,
             armed: None,
+            is_calling: false,
+            has_read_end: false,
             clock: Instant::now(),
             gone: Vec::new(),
             told: 0,
@@ -234,9 +244,7 @@ impl Joined {
 
     /// It was silent for long.
     fn doubt(&mut self, now: Time) {
-        // What it says is only that it has rung.
-        let _ = rustix::io::read(&self.timer, &mut [0; 8]);
-        self.armed = None;
+        self.disarm();
         for number in self.sender.tick(now) {
             let rail = self.rails.iter().find(|rail| rail.number == number);
             let name = rail.map_or("a rail", |rail| &rail.name);
@@ -246,11 +254,40 @@ impl Joined {
     }
 
     fn arm(&mut self, alarm: Time, now: Time) {
-        let nothing = timespec(Duration::ZERO);
-        let it_value = timespec((alarm - now).max(Duration::from_nanos(1)));
-        let to = Itimerspec { it_interval: nothing, it_value };
-        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &to).expect("it is a timer");
         self.armed = Some(alarm);
+        // Who calls rings already, and that is not to be taken back.
+        if !self.is_calling {
+            self.set_timer((alarm - now).max(SOONEST));
+        }
+    }
+
+    /// Has it ring after so long; not at all after no time, and what it has rung is taken back.
+    fn set_timer(&self, time: Duration) {
+        let (it_interval, it_value) = (timespec(Duration::ZERO), timespec(time));
+        let to = Itimerspec { it_interval, it_value };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &to).expect("it is a timer");
+    }
+
+    fn disarm(&mut self) {
+        self.set_timer(Duration::ZERO);
+        (self.armed, self.is_calling) = (None, false);
+    }
+
+    /// A send has taken something in, perhaps, for which no rail tells a reader to come any more.
+    fn call_reader(&mut self) {
+        let is_ended = self.receiver.is_at_end() && !self.has_read_end;
+        let has_come = self.receiver.available() > 0 || is_ended;
+        if has_come && !self.is_calling {
+            self.is_calling = true;
+            self.set_timer(SOONEST);
+        }
+    }
+
+    /// The reader has come, or somebody sleeps for something else.
+    fn hush(&mut self) {
+        if self.is_calling {
+            self.disarm();
+        }
     }
 
     /// Watches for room where something waits.
@@ -294,23 +331,8 @@ impl Joined {
         }
     }
 
-    /// Sleeps until something comes or a rail has room.
-    fn sleep(&self, most: Duration) -> Result<()> {
-        let woken = is_ready(self.watched.as_fd(), PollFlags::IN, most);
-        woken.map(drop).map_err(|errno| Error::io(format!("waiting for {}", self.peer), errno))
-    }
-}
-
-impl Wait for Joined {
-    fn peer(&self) -> &Peer {
-        &self.peer
-    }
-
-    fn me(&self) -> &str {
-        &self.me
-    }
-
-    fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
+    /// Waits until something is there to be read, or there is room.
+    fn wait_for(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
         loop {
             self.take_in();
             self.give_out(true);
@@ -334,6 +356,31 @@ impl Wait for Joined {
             };
             self.sleep(left)?;
         }
+    }
+
+    /// Sleeps until something comes or a rail has room.
+    fn sleep(&self, most: Duration) -> Result<()> {
+        let woken = is_ready(self.watched.as_fd(), PollFlags::IN, most);
+        woken.map(drop).map_err(|errno| Error::io(format!("waiting for {}", self.peer), errno))
+    }
+}
+
+impl Wait for Joined {
+    fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    fn me(&self) -> &str {
+        &self.me
+    }
+
+    fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
+        self.hush();
+        let waited = self.wait_for(ready, deadline);
+        if ready == Ready::Send {
+            self.call_reader();
+        }
+        waited
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -366,6 +413,7 @@ impl Stream for Joined {
             }
         }
         self.give_out(false);
+        self.call_reader();
         match written {
             0 if parts.iter().any(|part| !part.is_empty()) => Err(Error::WouldBlock),
             written => Ok(written),
@@ -376,6 +424,7 @@ impl Stream for Joined {
         if !self.is_out() || self.is_pressed() {
             self.take_in();
             self.give_out(false);
+            self.call_reader();
             if self.is_cut() {
                 return Err(self.error());
             }
@@ -388,10 +437,17 @@ impl Stream for Joined {
             self.take_in();
         }
         if buffer.is_empty() || self.receiver.is_at_end() {
+            if !buffer.is_empty() {
+                self.has_read_end = true;
+                self.hush();
+            }
             self.give_out(true);
             return Ok(0);
         }
         let size = self.receiver.read(buffer);
+        if self.receiver.available() == 0 {
+            self.hush();
+        }
         // Who has read all may not come again for long.
         self.give_out(self.receiver.available() == 0);
         match size {
