@@ -8,6 +8,16 @@
 //! A message's way: an [`address`] names a [`transport`], which gives an adapter for one peer; a
 //! strategy moves the message, in its own [`transport::Lane`]; every wait has a [`deadline`].
 //! Protocols that need more than two ends are I/O-free ([`protocol`]) below thin shells.
+//!
+//! Where to begin: [`transport`] has a program whole, in which two connect and one says something
+//! to the other. What else they may say to each other is in [`communicator`], with an example at
+//! each: [`communicator::Port`] for messages, [`communicator::Link`] for bytes,
+//! [`communicator::Mailbox`] for messages of many, [`communicator::Segment`] for memory,
+//! [`communicator::Invocation`] for calls. Behind them is what a program may as well use by itself,
+//! [`strategy`]. What concerns all nodes at once is in [`global`].
+//!
+//! Who writes a transport implements [`transport::Transport`]. What is promised by it then is a
+//! suite of tests, the module `conformance`, which the feature of that name adds.
 
 pub mod adapter;
 pub mod address;

@@ -60,6 +60,34 @@ impl<O: Object + ?Sized> Object for Box<O> {
 pub struct Call(u32);
 
 /// Invokes objects at the other end, and has objects invoked from there.
+///
+/// ```
+/// # use muster_fabric::{Deadline, Result, communicator::{Invocation, Object}};
+/// # use muster_fabric::transport::{self, Hello, Lane};
+/// # use std::{thread, time::Duration};
+/// struct Sum(u8);
+/// impl Object for Sum {
+///     fn invoke(&mut self, _: u16, arguments: &[u8]) -> std::result::Result<Vec<u8>, String> {
+///         self.0 = self.0.checked_add(arguments.iter().sum()).ok_or("the sum has no room")?;
+///         Ok(vec![self.0])
+///     }
+/// }
+/// # fn main() -> Result<()> {
+/// # let (at, soon) = ("proc!invocation".parse()?, Deadline::after(Duration::from_secs(30)));
+/// # let mut listener = transport::of(&at)?.listen(&at)?;
+/// let owner = thread::spawn(move || -> Result<usize> {
+///     let mut end = Invocation::new(listener.accept(soon)?.active_message()?);
+///     end.register(7, Box::new(Sum(0)))?;
+///     end.serve(soon) // Until its peer goes, which is an error.
+/// });
+/// # let hello = Hello { name: "me".into(), service: "example".into(), lane: Lane::Bulk };
+/// let end = transport::of(&at)?.connect(&at, &hello, soon)?.active_message()?;
+/// let mut end = Invocation::new(end);
+/// assert_eq!(end.call(7, 0, &[1, 2], soon)?, [3]);
+/// assert!(end.call(7, 0, &[253], soon).unwrap_err().to_string().contains("has no room"));
+/// # drop(end); assert!(owner.join().expect("no panic").is_err()); Ok(())
+/// # }
+/// ```
 pub struct Invocation<A> {
     messages: A,
     ends: Ends,

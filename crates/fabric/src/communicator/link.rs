@@ -8,6 +8,31 @@ use std::io;
 use std::time::Duration;
 
 /// A connection that carries bytes.
+///
+/// ```
+/// # use muster_fabric::{Address, Deadline, Result, communicator::Link};
+/// # use muster_fabric::transport::{self, Hello, Lane};
+/// # use std::{io::Read, thread, time::Duration};
+/// # fn main() -> Result<()> {
+/// let at: Address = "proc!link".parse()?;
+/// let transport = transport::of(&at)?;
+/// let mut listener = transport.listen(&at)?;
+/// let soon = Deadline::after(Duration::from_secs(30));
+/// let reader = thread::spawn(move || -> Result<String> {
+///     let (mut text, time) = (String::new(), Duration::from_secs(30));
+///     let mut link = Link::new(listener.accept(soon)?.stream()?);
+///     link.within(time).read_to_string(&mut text).expect("all comes in time");
+///     Ok(text)
+/// });
+/// let hello = Hello { name: "writer".into(), service: "example".into(), lane: Lane::Bulk };
+/// let mut link = Link::new(transport.connect(&at, &hello, soon)?.stream()?);
+/// link.write(b"bytes have ", soon)?;
+/// link.write(b"no boundaries", soon)?;
+/// link.finish(soon)?; // The reader reads to here.
+/// assert_eq!(reader.join().expect("no panic")?, "bytes have no boundaries");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Link<S> {
     stream: S,
 }

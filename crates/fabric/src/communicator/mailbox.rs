@@ -57,6 +57,31 @@ pub enum Mail {
 }
 
 /// Receives messages from many.
+///
+/// ```
+/// # use muster_fabric::{Deadline, Result, communicator::{Mail, Mailbox, Port}};
+/// # use muster_fabric::transport::{self, Hello, Lane};
+/// # use std::{thread, time::Duration};
+/// # fn main() -> Result<()> {
+/// let (any, soon) = ("tcp!127.0.0.1!0".parse()?, Deadline::after(Duration::from_secs(30)));
+/// let listener = transport::of(&any)?.listen(&any)?;
+/// let to = listener.address().clone();
+/// let mut mailbox = Mailbox::new("letters", 8)?;
+/// mailbox.listen(listener, |end| end.datagram())?;
+/// let sender = thread::spawn(move || -> Result<()> {
+///     let hello = Hello { name: "ann".into(), service: "letters".into(), lane: Lane::Bulk };
+///     let mut port = Port::new(transport::of(&to)?.connect(&to, &hello, soon)?.datagram()?);
+///     port.send(b"good morning", soon)?;
+///     port.flush(soon)
+/// });
+/// let mail = mailbox.receive(soon, &mut |letter| assert_eq!(letter, b"good morning"))?;
+/// let Mail::From(ann) = mail else { panic!("{mail:?}") };
+/// assert_eq!(mailbox.peer(ann).expect("who has gone is here until that is told").name, "ann");
+/// let mail = mailbox.receive(soon, &mut |_| ())?;
+/// assert!(matches!(mail, Mail::Left { sender, .. } if sender == ann));
+/// # sender.join().expect("no panic")
+/// # }
+/// ```
 pub struct Mailbox<D> {
     name: String,
     places: Vec<Place<D>>,

@@ -39,6 +39,33 @@ pub struct Handle {
 }
 
 /// Distributed shared memory.
+///
+/// ```
+/// # use muster_fabric::{Deadline, Result, communicator::{Segment, segment::Piece}};
+/// # use muster_fabric::{region::*, strategy::Ready, transport::{self, Hello, Lane}};
+/// # use std::{sync::mpsc, thread, time::Duration};
+/// # fn main() -> Result<()> {
+/// # let (at, soon) = ("proc!segment".parse()?, Deadline::after(Duration::from_secs(30)));
+/// # let mut listener = transport::of(&at)?.listen(&at)?;
+/// let (tell, told) = mpsc::channel();
+/// let owner = thread::spawn(move || -> Result<()> {
+///     let mut copy = listener.accept(soon)?.remote_copy()?;
+///     let _ = tell.send(copy.expose(&Region::new(100, Rights::ALL))?);
+///     // Its peer's operations get on until the peer goes, which is an error.
+///     while copy.try_progress()?.is_none() { copy.wait(Ready::Receive, soon)?; }
+///     Ok(())
+/// });
+/// # let hello = Hello { name: "me".into(), service: "example".into(), lane: Lane::Bulk };
+/// let copy = transport::of(&at)?.connect(&at, &hello, soon)?.remote_copy()?;
+/// let there = Piece::There(copy, told.recv().expect("the owner's key"));
+/// let mut segment = Segment::new(100, vec![Piece::Here(Region::new(100, Rights::ALL)), there])?;
+/// segment.write(95, b"in both pieces", soon)?;
+/// # let mut bytes = [0; 14];
+/// segment.read(95, &mut bytes, soon)?;
+/// assert_eq!(&bytes, b"in both pieces");
+/// # drop(segment); assert!(owner.join().expect("no panic").is_err()); Ok(())
+/// # }
+/// ```
 pub struct Segment<R> {
     size: u64,
     owners: Vec<Owner<R>>,

@@ -3,7 +3,7 @@
 //! A transport is a [`Subject`], and [`crate::conformance!`] makes its tests; see
 //! `tests/conformance/`. Promises about bytes that are not ours need a way to say such bytes
 //! ([`Subject::raw`]); promises about processes start the test program again as a child
-//! ([`child`]). Where a promise means nothing for a transport, its test says so in a line that
+//! ([`child()`]). Where a promise means nothing for a transport, its test says so in a line that
 //! begins with `not applicable`. No promise is about time: deadlines here only end a test that
 //! hangs. That what breaks a promise is seen is tested in `tests/liars.rs`.
 //!
