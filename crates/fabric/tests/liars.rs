@@ -423,6 +423,8 @@ lies! {
         breaks a_descriptor_tells_of_what_comes, "the descriptor tells of what has come";
     a_descriptor_that_tells_without_end_is_found_out: Restless
         breaks a_descriptor_tells_of_what_comes, "goes on to tell of what is not there";
+    a_descriptor_that_tells_of_no_copy_is_found_out: Silent
+        breaks a_descriptor_tells_of_copies, "the descriptor tells of what has ended";
     a_descriptor_that_tells_of_nothing_during_a_send_is_found_out: Silent
         breaks a_descriptor_tells_of_what_came_during_a_send, "tells of what has come";
     an_end_that_always_says_that_nothing_is_left_is_found_out: Drained
@@ -475,6 +477,7 @@ macro_rules! honest {
                 what_was_queued_comes_whole_and_in_order
                 what_is_kept_is_what_would_be_taken
                 a_descriptor_tells_of_what_comes
+                a_descriptor_tells_of_copies
                 a_descriptor_tells_of_what_came_during_a_send
                 who_believes_that_nothing_is_left_misses_nothing
                 a_glance_sees_what_has_come

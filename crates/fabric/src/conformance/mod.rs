@@ -73,6 +73,7 @@ pub use message::{
     messages_of_all_sizes_stay_whole, what_was_flushed_comes_though_its_sender_is_gone,
 };
 pub use queue::{what_is_kept_is_what_would_be_taken, what_was_queued_comes_whole_and_in_order};
+pub use readiness::a_descriptor_tells_of_copies;
 pub use readiness::a_descriptor_tells_of_what_came_during_a_send;
 pub use readiness::a_glance_sees_what_has_come;
 pub use readiness::who_believes_that_nothing_is_left_misses_nothing;
@@ -142,6 +143,7 @@ macro_rules! conformance {
             what_was_queued_comes_whole_and_in_order
             what_is_kept_is_what_would_be_taken
             a_descriptor_tells_of_what_comes
+            a_descriptor_tells_of_copies
             a_descriptor_tells_of_what_came_during_a_send
             who_believes_that_nothing_is_left_misses_nothing
             a_glance_sees_what_has_come

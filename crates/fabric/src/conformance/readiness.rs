@@ -8,7 +8,10 @@ use super::message::flush;
 use super::{Subject, hello, is_end, late, listen, meet, not_applicable, soon, together, until};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::strategy::{Datagram, Ready, Stream, Wait};
+use crate::region::{Region, Rights};
+use crate::strategy::{
+    ActiveMessage, Completion, Datagram, Handler, Handlers, Ready, RemoteCopy, Stream, Wait,
+};
 use crate::transport::hello as wire;
 use crate::transport::socket::is_ready;
 use crate::transport::{Adapter, Lane, Listener};
@@ -54,6 +57,33 @@ impl Reader for Box<dyn Stream> {
     }
 }
 
+/// Carries everything out, which is nothing.
+struct Idle;
+
+impl Handlers for Idle {
+    fn handle(
+        &mut self,
+        _: Handler,
+        _: &[u8],
+        _: &mut dyn FnMut(Handler, &[u8]),
+    ) -> std::result::Result<(), String> {
+        Ok(())
+    }
+}
+
+impl Reader for Box<dyn ActiveMessage> {
+    fn look(&mut self) -> Result<bool> {
+        Ok(self.try_progress(&mut Idle)? > 0)
+    }
+
+    fn say(&mut self) {
+        self.try_call(1, &[IoSlice::new(b"x")]).expect("little is under way");
+        while !self.try_flush().unwrap() {
+            self.wait(Ready::Send, soon()).unwrap();
+        }
+    }
+}
+
 /// Whether the descriptor tells of something, now or within so long. It may end early.
 fn is_told(end: &impl Wait, most: Duration) -> bool {
     let descriptor = end.descriptor().expect("it had a descriptor before");
@@ -92,9 +122,14 @@ pub fn a_descriptor_tells_of_what_comes(subject: &impl Subject) {
         let (one, other) = (connected.stream().unwrap(), accepted.stream().unwrap());
         let (to, from) = if connector_reads { (one, other) } else { (other, one) };
         tell.push(tells(subject, to, from));
+        let (connected, accepted) = meet(subject);
+        let (one, other) =
+            (connected.active_message().unwrap(), accepted.active_message().unwrap());
+        let (to, from) = if connector_reads { (one, other) } else { (other, one) };
+        tell.push(tells(subject, to, from));
     }
     if tell.contains(&false) {
-        let why = "messages, or streams, have no descriptor";
+        let why = "ends of some or all strategies have no descriptor";
         not_applicable(subject, "a_descriptor_tells_of_what_comes", why);
     }
 }
@@ -113,6 +148,51 @@ fn tells<E: Reader>(subject: &impl Subject, mut to: E, mut from: E) -> bool {
     let end = end.expect_err("nothing more was sent");
     assert!(is_end(&end), "{end}");
     true
+}
+
+/// The next operation that has ended; this end sleeps in poll(2) until it is told, but only for a
+/// moment while something has no room: that is not told of.
+fn completion(end: &mut Box<dyn RemoteCopy>, late: Deadline) -> Result<Completion> {
+    loop {
+        // It may tell of what comes after the next try in vain only.
+        let _ = end.descriptor();
+        if let Some(completion) = end.try_progress()? {
+            return Ok(completion);
+        }
+        if !end.try_flush()? {
+            is_told(end, Duration::from_millis(1));
+            continue;
+        }
+        while !is_told(end, late.left().expect("the descriptor tells of what has ended")) {}
+    }
+}
+
+/// A descriptor tells who has asked for copies when they have ended, and the owner of the memory
+/// when something is to be done for them.
+pub fn a_descriptor_tells_of_copies(subject: &impl Subject) {
+    let (connected, accepted) = meet(subject);
+    let (mut end, mut owner) = (connected.remote_copy().unwrap(), accepted.remote_copy().unwrap());
+    if end.descriptor().is_none() || owner.descriptor().is_none() {
+        let why = "remote copies have no descriptor";
+        return not_applicable(subject, "a_descriptor_tells_of_copies", why);
+    }
+    let key = owner.expose(&Region::new(1_000_000, Rights::ALL)).unwrap();
+    let ask = move || {
+        for round in 0..3u8 {
+            // Much, and little behind it.
+            let (bytes, token) = (vec![round; 500_000], u64::from(round) * 3);
+            end.try_put(key, 0, &bytes, token).unwrap();
+            end.try_get(key, 1, bytes.len() - 1, token + 1).unwrap();
+            end.try_get(key, 0, 1, token + 2).unwrap();
+            let mut next = || completion(&mut end, late(subject)).unwrap();
+            let ended = [next(), next(), next()];
+            assert_eq!(ended.each_ref().map(|ended| ended.token), [0, 1, 2].map(|it| token + it));
+            assert!(ended[1].bytes == bytes[1..] && ended[2].bytes == [round], "other bytes");
+        }
+    };
+    let ((), end) = together(ask, || completion(&mut owner, late(subject)));
+    let end = end.map(drop).expect_err("the owner has asked for nothing");
+    assert!(is_end(&end), "{end}");
 }
 
 /// What comes while this end sends is told of as well: a send that takes in what is there, to make
@@ -140,7 +220,12 @@ pub fn a_descriptor_tells_of_what_came_during_a_send(subject: &impl Subject) {
         while moment.left().is_some() {
             fill(&mut one);
             one.try_flush().unwrap();
-            thread::sleep(Duration::from_millis(1));
+            match one.wait(Ready::Send, Deadline::after(Duration::from_millis(1))) {
+                // It may return early.
+                Ok(()) => thread::sleep(Duration::from_millis(1)),
+                Err(Error::Deadline { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
         }
         told(&mut one, late(subject)).unwrap();
     });
