@@ -425,7 +425,8 @@ impl Stream for Joined {
             self.take_in();
             self.give_out(false);
             self.call_reader();
-            if self.is_cut() {
+            // What this end has said of what came needs to reach nobody: the reader goes on.
+            if self.is_cut() && !self.sender.is_given() {
                 return Err(self.error());
             }
         }
