@@ -74,6 +74,14 @@ pub fn dropping_the_listener_leaves_what_was_accepted(subject: &impl Subject) {
     drop(meet_at(subject, &mut *again, Lane::Bulk));
 }
 
+/// Where somebody listens nobody else can, and is told why; who does is not disturbed.
+pub fn an_address_where_somebody_listens_is_taken(subject: &impl Subject) {
+    let mut listener = listen(subject);
+    let second = subject.transport().listen(listener.address()).err();
+    assert!(second.as_ref().is_some_and(Error::is_taken), "{second:?}");
+    drop(meet_at(subject, &mut *listener, Lane::Bulk));
+}
+
 /// Where nobody listens, one is refused.
 pub fn nobody_there_is_a_refusal(subject: &impl Subject) {
     let address = {

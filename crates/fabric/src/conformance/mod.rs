@@ -56,7 +56,10 @@ pub use bytes::{a_socket_below_carries_the_bytes, what_was_read_is_delivered};
 pub use calls::{calls_are_carried_out_in_order, what_was_called_and_flushed_is_carried_out};
 pub use child::{a_killed_peer_is_dead, child, exhausted_descriptors_are_an_error_that_passes};
 pub use connection::a_service_that_no_hello_can_say_is_refused_at_once;
-pub use connection::{a_foreign_address_is_unsupported, nobody_there_is_a_refusal};
+pub use connection::{
+    a_foreign_address_is_unsupported, an_address_where_somebody_listens_is_taken,
+    nobody_there_is_a_refusal,
+};
 pub use connection::{a_full_bulk_lane_does_not_hold_up_the_system_lane, many_have_one_listener};
 pub use connection::{both_know_each_other, dropping_the_listener_leaves_what_was_accepted};
 pub use copies::{a_put_after_the_end_is_told_of_it, a_withdrawn_region_is_out_of_reach};
@@ -171,6 +174,7 @@ macro_rules! conformance {
             a_full_bulk_lane_does_not_hold_up_the_system_lane
             dropping_the_listener_leaves_what_was_accepted
             nobody_there_is_a_refusal
+            an_address_where_somebody_listens_is_taken
             a_service_that_no_hello_can_say_is_refused_at_once
             a_foreign_address_is_unsupported
             garbage_is_no_hello
