@@ -465,6 +465,43 @@ fn a_fetch_that_comes_back_to_a_server_which_does_not_answer_ends_by_a_signal() 
     cluster.down();
 }
 
+/// It asks the cluster where it is, and has threads by that before it begins.
+#[test]
+fn a_fetch_from_the_cluster_that_is_up_here_is_stopped_as_one_that_was_told_where() {
+    let cluster = Cluster::up("t0195here", 1);
+    let bytes = image(16, 14);
+    cluster.file("image", 0o644, &bytes);
+    cluster.muster(&["image", "push", "boot", "image"]).run().ok();
+    let late = Fake::serving(&cluster, "late", |_, _| None);
+    let slow = late.slowly(&bytes);
+    let from = cluster.directory().join("manager.sock").display().to_string();
+    let (there, part) = (["--from", &from], cluster.work().join("out.part"));
+    let mut said = Vec::new();
+    for (number, code) in [(Signal::INT, 130), (Signal::TERM, 143)] {
+        for more in [&there[..], &[]] {
+            let before = late.asked();
+            let fetch = fetch(&cluster, "boot", "out", more);
+            until("it takes", || part.join("sock").exists() && late.asked() > before);
+            fetch.signal(number);
+            said.push(fetch.wait().code(code).says("What has come is kept").err);
+            let left = fs::read_dir(&part).unwrap().flatten();
+            let mut left: Vec<_> = left.map(|it| it.file_name().into_string().unwrap()).collect();
+            left.sort_by_key(String::len);
+            assert_eq!((left.len(), left[0].as_str()), (2, "lock"), "{left:?}");
+        }
+    }
+    assert!(said.iter().all(|words| *words == said[0]), "{said:?}");
+    drop((slow, late));
+    // Who has all has nothing to keep.
+    let fetch = fetch(&cluster, "boot", "out", &["--term", "1h"]);
+    told(&fetch);
+    fetch.signal(Signal::TERM);
+    fetch.wait().ok();
+    same(&cluster, "out", &bytes);
+    no_parts(&cluster);
+    cluster.down();
+}
+
 #[test]
 fn a_disk_that_is_full_and_what_there_is_not_are_one_sentence_each() {
     let cluster = Cluster::up("t0195bad", 1);

@@ -122,9 +122,11 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             push(&connect(context)?, context, image, file)?;
         }
         Order::Fetch { image, output, from, key, term, json } => {
+            // To ask the cluster where it is takes threads, which would take the signals.
+            let stop = Stop::at_signals();
             let (server, circle) = server(context, from.as_deref(), key.as_deref())?;
             let (name, arch, file) = (image.name.clone(), image.arch.clone(), output.clone());
-            return fetch(Ask { server, circle, name, arch, file }, *term, *json);
+            return fetch(Ask { server, circle, name, arch, file }, &stop, *term, *json);
         }
         Order::Ls { json } => list(&connect(context)?, context, *json)?,
         Order::Rm { name, arch } => {
@@ -319,13 +321,9 @@ fn server(
     Ok((at, Some(Circle::of(&identity))))
 }
 
-fn fetch(ask: Ask, term: Duration, json: bool) -> Result<ExitCode> {
-    let signals = EndSignals::hold();
+fn fetch(ask: Ask, stop: &Stop, term: Duration, json: bool) -> Result<ExitCode> {
     let start = Instant::now();
     let title = format!("{} for {}", ask.name, ask.arch);
-    let stop = Arc::new(Stop::default());
-    let by = stop.clone();
-    crate::run::spawn(move || by.stop(signals.wait()));
     let mut fetching = Fetching::start(ask)?;
     stop.have(fetching.stopper());
     let (all, here) = fetching.so_far();
@@ -355,6 +353,14 @@ struct Stop {
 }
 
 impl Stop {
+    /// One that heeds signals from now on: call it before other threads start.
+    fn at_signals() -> Arc<Stop> {
+        let (signals, stop) = (EndSignals::hold(), Arc::new(Stop::default()));
+        let by = stop.clone();
+        crate::run::spawn(move || by.stop(signals.wait()));
+        stop
+    }
+
     fn have(&self, word: Sender<Word>) {
         *self.word.lock().expect("no holder panics") = Some(word);
     }
