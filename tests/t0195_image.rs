@@ -518,7 +518,13 @@ fn a_disk_that_is_full_and_what_there_is_not_are_one_sentence_each() {
     refused(&["fetch", "boot", "--arch", "mips", "-o", "x"], 1, "boot for mips", "[E171]");
     refused(&["fetch", "boot", "-o", "no/x"], 1, "no/x.part", "[E175]");
     refused(&["rm", "nope"], 1, "there is no image nope", "[E171]");
-    refused(&["push", "boot", "empty"], 1, "an image has 1 byte", "[E172]");
+    refused(&["push", "boot", "empty"], 1, "empty: an image has 1 byte", "[E172]");
+    // Both are said at once: nobody writes to the pipe, and to hash the file would take minutes.
+    rustix::fs::mkfifoat(rustix::fs::CWD, cluster.work().join("pipe"), 0o600.into()).unwrap();
+    refused(&["push", "boot", "pipe"], 1, "pipe is no ordinary file", "[E161]");
+    let long = fs::File::create(cluster.work().join("long")).unwrap();
+    long.set_len(1 << 41).unwrap();
+    refused(&["push", "boot", "long"], 1, "this one 2199023255552 bytes", "[E172]");
     refused(&["push", "a/b", "image"], 1, "'a/b' is no name", "[E170]");
     refused(&["push", "a b", "image"], 1, "'a b' is no name", "[E170]");
     refused(&["rm", "boot x86_64"], 1, "'boot x86_64' is no name", "[E170]");

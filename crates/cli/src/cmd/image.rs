@@ -11,15 +11,15 @@ use muster_base::span;
 use muster_fabric::Address;
 use muster_fabric::transport::socket::Identity;
 use muster_machine::chunk::{Recipe, length, read_ranges};
-use muster_machine::image::check_name;
 use muster_machine::image::fetch::{Ask, Error, Fetched, Fetching, Word};
+use muster_machine::image::{check_name, check_size};
 use muster_machine::line::{Circle, read_address};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, fail};
 use muster_ninep::tree::OpenFlags;
 use serde_json::{Value, json};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -152,15 +152,39 @@ fn connect(context: &Context) -> Result<Client> {
     context.of(&context.cluster).connect()
 }
 
+/// Opens a file that can be an image. What it is and how long comes first: to open a pipe would be
+/// to wait for who writes to it, and to hash what is too long takes minutes.
+fn open_image(path: &Path) -> Result<(File, Metadata)> {
+    let check = |meta: &Metadata| {
+        let at = path.display();
+        if !meta.is_file() {
+            bail!(
+                "{at} is no ordinary file; push one: what a pipe or a device gives has to be \
+                 written to a file first  [E161]"
+            );
+        }
+        check_size(meta.len()).map_err(|error| anyhow!("{at}: {error}"))
+    };
+    check(&std::fs::metadata(path).map_err(|error| unread(path, error))?)?;
+    let file = File::open(path).map_err(|error| unread(path, error))?;
+    let meta = file.metadata().map_err(|error| unread(path, error))?;
+    check(&meta)?;
+    Ok((file, meta))
+}
+
+fn unread(path: &Path, error: std::io::Error) -> anyhow::Error {
+    anyhow!("{}: {error}  [E161]", path.display())
+}
+
 fn push(client: &Client, context: &Context, image: &Image, path: &Path) -> Result<()> {
-    let unread = |error: std::io::Error| anyhow!("{}: {error}  [E161]", path.display());
-    let file = File::open(path).map_err(unread)?;
-    let meta = file.metadata().map_err(unread)?;
-    if !meta.is_file() {
-        bail!("{} is no file  [E161]", path.display());
-    }
+    let unread = |error| unread(path, error);
+    let (file, meta) = open_image(path)?;
     let directory = context.runtime.path().join(&context.cluster).join("recipes");
-    let recipe = Recipes::remembered(directory).of(&file, &meta).map_err(unread)?;
+    let mut progress = Progress::bytes(meta.len());
+    progress.name(format!("hashing {}", path.display()));
+    let recipe = Recipes::remembered(directory).of_telling(&file, &meta, |it| progress.add(it));
+    progress.clear();
+    let recipe = recipe.map_err(unread)?;
     let new = client.open("images/new", OpenFlags(OpenFlags::RDWR)).map_err(refused)?.into_fid();
     let lacking = tell(&new, image, &recipe)?;
     let mut progress = Progress::bytes(lacking.len() as u64 * CHUNK as u64);

@@ -35,7 +35,8 @@ pub mod store;
 pub mod swarm;
 pub mod tree;
 
-use crate::chunk::{Hash, Recipe};
+use crate::chunk::{HASH, Hash, Recipe, count};
+use muster_base::limits::RECIPE_MAX;
 use muster_ninep::error::{Errno, Result, fail};
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -115,4 +116,31 @@ pub fn check_name(name: &str) -> Result<()> {
         return fail(Errno::INVAL, text);
     }
     Ok(())
+}
+
+/// How long an image may be: its recipe has room for so much.
+///
+/// # Errors
+/// `EFBIG`.
+pub fn check_size(size: u64) -> Result<()> {
+    if size == 0 || count(size) > (RECIPE_MAX / HASH) as u64 {
+        let text = format!("an image has 1 byte to 16 GiB, and this one {size} bytes  [E172]");
+        return fail(Errno::FBIG, text);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_as_long_as_its_recipe_can_tell() {
+        let longest = 16 << 30;
+        assert!(check_size(1).is_ok() && check_size(longest).is_ok());
+        for size in [0, longest + 1, u64::MAX] {
+            let refused = check_size(size).unwrap_err();
+            assert!(refused.errno == Errno::FBIG && refused.text.contains(&size.to_string()));
+        }
+    }
 }

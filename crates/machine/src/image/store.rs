@@ -6,11 +6,11 @@
 //! written last, and renamed into place, so the next manager has every image or what was before.
 
 use super::sources::Exchange;
-use super::{MODE, Plan, check_name, put, tree};
+use super::{MODE, Plan, check_name, check_size, put, tree};
 use crate::chunk::store::{Chunks, Name, absent, name as digest_of};
-use crate::chunk::{HASH, Recipe, length, read, write_ranges};
+use crate::chunk::{Recipe, length, read, write_ranges};
 use crate::line::{Circle, Door};
-use muster_base::limits::{CHUNK, IMAGES_MAX, RECIPE_MAX};
+use muster_base::limits::{CHUNK, IMAGES_MAX};
 use muster_fabric::Address;
 use muster_fabric::transport::socket::Identity;
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -405,9 +405,7 @@ impl Images {
             let text = format!("a cluster keeps {IMAGES_MAX} images at most  [E172]");
             return fail(Errno::NOSPC, text);
         }
-        if recipe.size == 0 || recipe.chunks.len() * HASH > RECIPE_MAX {
-            return fail(Errno::FBIG, "an image has 1 byte to 16 GiB  [E172]");
-        }
+        check_size(recipe.size)?;
         if let Some((absent, look)) = looked {
             state.chunks.checked(&digest, &look, absent)?;
         }

@@ -1,12 +1,12 @@
 //! The files of images, below `images/` (`docs/files.md`, section 2).
 
+use super::check_size;
 use super::store::{Image, Images, NO_MULTICAST, Push};
 use crate::chunk::{HASH, Recipe, count, read};
 use crate::files::control::{self, Commands};
 use crate::files::fixed::Fixed;
 use crate::files::lane::Lane;
 use crate::files::told::Told;
-use muster_base::limits::RECIPE_MAX;
 use muster_base::quote;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -225,10 +225,8 @@ fn begun(images: &Arc<Images>, said: &[u8]) -> Result<Option<Push>> {
     let words: Vec<&str> = head.split(' ').collect();
     let [name, arch, size] = words[..] else { return Err(invalid()) };
     let size: u64 = size.parse().map_err(|_| invalid())?;
-    let hashes = usize::try_from(count(size)).ok().and_then(|count| count.checked_mul(HASH));
-    let hashes = hashes.filter(|bytes| *bytes <= RECIPE_MAX);
-    let hashes =
-        hashes.ok_or_else(|| Error::new(Errno::FBIG, "it is longer than 16 GiB  [E172]"))?;
+    check_size(size)?;
+    let hashes = count(size) as usize * HASH;
     match said.len() - end - 1 {
         so_far if so_far < hashes => Ok(None),
         so_far if so_far > hashes => Err(invalid()),

@@ -39,6 +39,19 @@ impl Recipes {
     /// # Errors
     /// When it cannot be read, [`io::ErrorKind::UnexpectedEof`] when it is shorter than it was.
     pub fn of(&self, file: &File, meta: &Metadata) -> io::Result<Recipe> {
+        self.of_telling(file, meta, |_| {})
+    }
+
+    /// The same, telling how many bytes more were hashed: a long file takes a while.
+    ///
+    /// # Errors
+    /// As [`Recipes::of`].
+    pub fn of_telling(
+        &self,
+        file: &File,
+        meta: &Metadata,
+        more: impl FnMut(u64),
+    ) -> io::Result<Recipe> {
         let size = meta.len();
         let directory = self.directory.as_ref().filter(|_| size >= WORTH);
         let at = directory.map(|directory| directory.join(identity(meta)));
@@ -48,7 +61,7 @@ impl Recipes {
         {
             return Ok(Recipe { size, chunks: read(&hashes).collect() });
         }
-        let recipe = hash(file, size)?;
+        let recipe = hash(file, size, more)?;
         let after = file.metadata()?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let is_settled = i64::try_from(now).unwrap_or(i64::MAX) - meta.ctime() > GRAIN;
@@ -60,13 +73,14 @@ impl Recipes {
     }
 }
 
-fn hash(mut file: &File, size: u64) -> io::Result<Recipe> {
+fn hash(mut file: &File, size: u64, mut more: impl FnMut(u64)) -> io::Result<Recipe> {
     let mut buffer = vec![0; CHUNK.min(usize::try_from(size).unwrap_or(CHUNK))];
     let mut chunks = Vec::new();
     for index in 0..count(size) {
         let bytes = &mut buffer[..length(size, index)];
         file.read_exact(bytes)?;
         chunks.push(Hash::of(bytes));
+        more(bytes.len() as u64);
     }
     Ok(Recipe { size, chunks })
 }
@@ -127,7 +141,9 @@ mod tests {
             recipes.of(&file, &file.metadata().unwrap()).unwrap()
         };
         let kept = || fs::read_dir(place.join("recipes")).map_or(0, Iterator::count);
-        let whole = of();
+        let (whole, file, mut told) = (of(), File::open(&path).unwrap(), Vec::new());
+        let telling = recipes.of_telling(&file, &file.metadata().unwrap(), |more| told.push(more));
+        assert_eq!((telling.unwrap(), told), (whole.clone(), vec![CHUNK as u64, CHUNK as u64, 5]));
         assert_eq!((whole.size, whole.chunks.len()), (2 * CHUNK as u64 + 5, 3));
         assert_eq!(whole.chunks[2], Hash::of(&[7; 5]));
         // It was written a moment ago.
