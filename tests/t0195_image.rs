@@ -525,6 +525,7 @@ fn a_disk_that_is_full_and_what_there_is_not_are_one_sentence_each() {
     let long = fs::File::create(cluster.work().join("long")).unwrap();
     long.set_len(1 << 41).unwrap();
     refused(&["push", "boot", "long"], 1, "this one 2199023255552 bytes", "[E172]");
+    refused(&["push", "--", "-x", "image"], 1, "beginning with neither '-' nor '.'", "[E170]");
     refused(&["push", "a/b", "image"], 1, "'a/b' is no name", "[E170]");
     refused(&["push", "a b", "image"], 1, "'a b' is no name", "[E170]");
     refused(&["rm", "boot x86_64"], 1, "'boot x86_64' is no name", "[E170]");

@@ -270,7 +270,8 @@ catalog! {
         "See: muster history. Keep output where it goes: muster run ./a > FILE, or -o FILE"
     E170 "This is no name for an image."
         "Images and architectures are directories of the cluster's tree, so their names are plain."
-        "Use letters, digits, '-', '_' and '.': muster image push compute --arch x86_64 FILE"
+        "Use letters, digits, '-', '_' and '.', and begin with neither '-' nor '.': muster image \
+         push compute --arch x86_64 FILE"
     E171 "There is no such image."
         "Nothing was pushed under that name, or not for that architecture."
         "muster image ls tells what there is."

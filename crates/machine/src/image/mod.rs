@@ -110,7 +110,7 @@ pub fn check_name(name: &str) -> Result<()> {
     if !is_good || name.starts_with(['-', '.']) || RESERVED.contains(&name) {
         let text = format!(
             "'{name}' is no name for an image or an architecture: up to 64 letters, digits, '-', \
-             '_' and '.', and none of {}  [E170]",
+             '_' and '.', beginning with neither '-' nor '.', and none of {}  [E170]",
             RESERVED.join(", ")
         );
         return fail(Errno::INVAL, text);
@@ -142,5 +142,14 @@ mod tests {
             let refused = check_size(size).unwrap_err();
             assert!(refused.errno == Errno::FBIG && refused.text.contains(&size.to_string()));
         }
+    }
+
+    #[test]
+    fn who_is_refused_a_name_is_told_what_names_are() {
+        for name in ["", "-x", ".x", "a b", "ctl", &"x".repeat(65)] {
+            let refused = check_name(name).unwrap_err().text;
+            assert!(refused.contains("beginning with neither '-' nor '.'"), "{refused}");
+        }
+        assert!(check_name("boot-6.1_x").is_ok());
     }
 }
