@@ -14,7 +14,9 @@ pub struct Usage {
     /// Microseconds of processor time in the kernel.
     pub system_us: u64,
     /// The largest resident set that any one process of a rank had, in KiB; of a job the sum of its
-    /// ranks'. Never below that of the shepherd, which every program starts as a copy of.
+    /// ranks'. Never below that of the shepherd, which every program starts as a copy of. Processes
+    /// that have ended are forgotten while the program runs, and where all of it is killed at once:
+    /// the kernel tells the peak of a parent's children only to that itself, and when it has ended.
     pub max_rss_kib: u64,
     /// What is resident now, of all processes together, in KiB.
     pub rss_kib: u64,

@@ -22,8 +22,9 @@ const PATIENCE: Option<Duration> = Some(Duration::from_secs(2));
 /// List jobs: what runs or waits now, and what it uses.
 ///
 /// TIME is since a job runs or, until it does, since it waits, CPU its processor time, MEM what is
-/// resident (of a job that has ended the sum of what its ranks had at most), READ and WRITTEN the
-/// bytes that its ranks have read and written, pipes included.
+/// resident (of a job that has ended the sum of what its ranks had at most; of one that was killed
+/// at once only what was alive then had), READ and WRITTEN the bytes that its ranks have read and
+/// written, pipes included.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  muster ps --all\n  muster ps -r 3")]
 pub struct Args {
