@@ -37,7 +37,9 @@ pub(crate) fn stand_back() -> io::Result<()> {
     // of one job would be of two kinds.
     let may = capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN));
     if may {
-        // A new session's group is as nice as any. Where there are none, there is no such file.
+        // A new session's group is as nice as any. Where there are none, there is no such file. The
+        // byte counts among those that the program writes (docs/files.md): nobody else can do this
+        // before it runs, and whether it was done is known to nobody who accounts.
         let _ = std::fs::write("/proc/self/autogroup", NICER.to_string());
     }
     Ok(())
