@@ -109,48 +109,6 @@ impl Atom<'_> {
     }
 }
 
-/// Bytes for which an operation is called once.
-const BATCH: usize = 256;
-
-/// Combines `from` with atoms of `length` bytes that lie in a row, each as [`Atom::combine`] does;
-/// what was there is written where there is room for it. `atom` knows the one at an offset.
-///
-/// An operation is called for many at once, where that takes hardly longer than for one. It is
-/// called again for those that others have changed meanwhile.
-///
-/// # Panics
-/// Where `from` or `old` does not end with an atom.
-#[inline(always)]
-pub fn combine_row<'a>(
-    atom: impl Fn(usize) -> Atom<'a>,
-    length: usize,
-    kernel: Kernel,
-    from: &[u8],
-    old: &mut [u8],
-) {
-    let (mut was, mut new) = ([0; BATCH], [0; BATCH]);
-    for first in (0..from.len()).step_by(BATCH) {
-        let from = &from[first..from.len().min(first + BATCH)];
-        for at in (0..from.len()).step_by(length) {
-            was[at..at + length].copy_from_slice(&atom(first + at).load()[..length]);
-        }
-        let new = &mut new[..from.len()];
-        new.copy_from_slice(&was[..from.len()]);
-        kernel(from, new);
-        for at in (0..from.len()).step_by(length) {
-            let (part, atom) = (at..at + length, atom(first + at));
-            let found = atom.exchange(&was[part.clone()], &new[part.clone()]);
-            if found[..length] != was[part.clone()] {
-                let found = atom.combine(kernel, &from[part.clone()]);
-                was[part].copy_from_slice(&found[..length]);
-            }
-        }
-        if !old.is_empty() {
-            old[first..first + from.len()].copy_from_slice(&was[..from.len()]);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,40 +132,6 @@ mod tests {
             assert_eq!(atom.load()[..size], *other);
             assert!(atom.load()[size..].iter().all(|byte| *byte == 0));
         }
-    }
-
-    #[test]
-    fn what_several_add_to_a_row_is_all_there_and_each_sees_other_sums() {
-        const TIMES: u32 = 300;
-        let kernel = Op::Predefined(Predefined::Sum).accumulation(Datatype::of(Type::Int32));
-        let kernel = kernel.unwrap();
-        // More than is done at once, two elements in each atom.
-        let cells: Vec<AtomicU64> = (0..101).map(|_| AtomicU64::new(0)).collect();
-        let from: Vec<u8> = (0..202_u32).flat_map(|at| (at + 1).to_ne_bytes()).collect();
-        let add = || {
-            let once = |_| {
-                let mut old = vec![0; from.len()];
-                combine_row(|at| Atom::Eight(&cells[at / 8]), 8, kernel, &from, &mut old);
-                old
-            };
-            (0..TIMES).map(once).collect::<Vec<_>>()
-        };
-        let seen: Vec<Vec<u8>> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..3).map(|_| scope.spawn(add)).collect();
-            threads.into_iter().flat_map(|it| it.join().unwrap()).collect()
-        });
-        for element in 0..202 {
-            let of = |row: &Vec<u8>| u32::from_ne_bytes(*row[4 * element..].first_chunk().unwrap());
-            let mut sums: Vec<u32> = seen.iter().map(of).collect();
-            sums.sort_unstable();
-            let each = element as u32 + 1;
-            assert!(sums.iter().copied().eq((0..3 * TIMES).map(|times| times * each)), "{element}");
-        }
-        combine_row(|at| Atom::Eight(&cells[at / 8]), 8, kernel, &from, &mut []);
-        let last = u32::from_ne_bytes(
-            *cells[100].load(Ordering::SeqCst).to_ne_bytes()[4..].first_chunk().unwrap(),
-        );
-        assert_eq!(last, 202 * (3 * TIMES + 1));
     }
 
     #[test]

@@ -7,7 +7,6 @@
 //! so all ranks agree.
 
 use super::wire::{Head, Kind};
-use crate::atom::combine_row;
 use crate::buffer::Memory;
 use crate::datatype::{Area, Datatype, Predefined, Run};
 use crate::error::{Class, Error, Result};
@@ -136,14 +135,6 @@ fn change_row<M: Memory>(
     (from, expected): (&[u8], &[u8]),
     old: &mut [u8],
 ) {
-    if let Change::Combine(kernel) = change
-        && bytes > length
-        && memory.atom(at, length).is_some()
-    {
-        // Where one lies right all do.
-        let atom = |offset: usize| memory.atom(at + offset as isize, length).expect("one more");
-        return combine_row(atom, length, *kernel, from, old);
-    }
     for first in (0..bytes).step_by(length) {
         let part = first..first + length;
         let from = from.get(part.clone()).unwrap_or_default();
