@@ -536,7 +536,7 @@ fn a_partition_is_refused_that_nobody_could_use_and_its_end_while_jobs_wait_for_
     let more = job(&cluster, "more", &["-p", "idle", "-N", "1"]);
     await_state(&cluster, "more", "pending");
     let kept = cluster.muster(&["partition", "delete", "idle"]).run().code(1);
-    kept.says("jobs of partition idle wait for its nodes. First: muster kill ");
+    kept.says("partition idle is in use by jobs ").says(". First: muster kill ");
     ["more", "busy"].iter().for_each(|name| end(&cluster, name));
     [busy, more].into_iter().for_each(|one| drop(one.wait()));
     cluster.muster(&["partition", "delete", "idle"]).run().ok();

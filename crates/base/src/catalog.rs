@@ -137,8 +137,9 @@ catalog! {
         "The name is none of those that were made."
         "muster partition and muster --view / view list them."
     E118 "The partition or view is not right."
-        "One of its words is not understood, its name could not be a word of a command, or it is \
-         to be changed while jobs are in it."
+        "One of its words is not understood, its name could not be a word of a command, it \
+         reserves nodes in a time that is over or that are reserved for others then, or it is to \
+         be changed or deleted while jobs are in it."
         "muster partition --help and muster view --help show how one is made."
     E119 "The strober does not answer."
         "The process that lets jobs take turns is stopped or has just died. The keeper starts it \

@@ -24,7 +24,7 @@ use crate::transport::Listener;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -139,6 +139,9 @@ struct Asked {
     ended: OnceCell<Ending>,
     hand: Hand<Cores>,
     node: NodeId,
+    /// Of whom it counts that this node does not reach him: elsewhere than at the master of that
+    /// one alone, since all else goes by others.
+    only: Option<NodeId>,
     set: Nodes,
     what: &'static str,
 }
@@ -513,7 +516,8 @@ impl Member {
             return Err(error);
         }
         let (hand, node, set) = (self.shell.hand(), self.shared.board.node(), set.clone());
-        Ok(Asked { told, ended: OnceCell::new(), hand, node, set, what })
+        let only = Some(self.config.master).filter(|_| !self.is_master);
+        Ok(Asked { told, ended: OnceCell::new(), hand, node, only, set, what })
     }
 }
 
@@ -529,7 +533,7 @@ impl Transfer {
 
     /// How it has ended, if that is known. It does not wait.
     pub fn look(&self) -> Option<Result<()>> {
-        self.0.ended().map(|ending| end(ending).map(drop))
+        self.0.look().map(|ended| ended.map(drop))
     }
 }
 
@@ -545,14 +549,18 @@ impl Comparison {
 
     /// Whether it has held, if that is known. It does not wait.
     pub fn look(&self) -> Option<Result<bool>> {
-        self.0.ended().map(end)
+        self.0.look()
     }
 }
 
 impl Asked {
-    /// How it has ended, if that was told.
-    fn ended(&self) -> Option<Ending> {
-        self.ended.get().copied().or_else(|| Some(self.keep(self.told.try_recv().ok()?)))
+    /// How it has ended, if that is known.
+    fn look(&self) -> Option<Result<bool>> {
+        match self.ended.get().copied().map_or_else(|| self.told.try_recv(), Ok) {
+            Ok(ending) => Some(end(self.keep(ending))),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(gone())),
+        }
     }
 
     /// It is told once, and may be asked for again.
@@ -562,8 +570,8 @@ impl Asked {
 
     /// Waits for the end: whether it was carried out.
     fn ending(&self, deadline: Deadline) -> Result<bool> {
-        if let Some(ending) = self.ended() {
-            return end(ending);
+        if let Some(ended) = self.look() {
+            return ended;
         }
         match self.hand.wait(&self.told, deadline) {
             Ok(ending) => end(self.keep(ending)),
@@ -578,13 +586,14 @@ impl Asked {
         let most = deadline.waited().min(GLANCE);
         let awaited = self.hand.glance(most, |now, cores| cores.primitives.awaited(now)).flatten();
         // Who looks is told first what there was to tell.
-        if let Some(ending) = self.ended() {
-            return end(ending);
+        if let Some(ended) = self.look() {
+            return ended;
         }
         let missing = awaited.filter(|nodes| !nodes.is_empty());
         let missing = missing.as_ref().unwrap_or(&self.set);
         let trouble = |node| Some((node, self.hand.traffic().trouble(node)?));
-        let what = match missing.iter().find_map(trouble) {
+        let mut counts = missing.iter().filter(|node| self.only.is_none_or(|only| only == *node));
+        let what = match counts.find_map(trouble) {
             Some((node, why)) => format!("{} ({node} is not reached: {why})", self.what),
             None => self.what.to_owned(),
         };

@@ -33,11 +33,12 @@ impl Core {
         let epoch = self.epoch + 1;
         for node in gone {
             sequencer.heard.remove(node);
-            sequencer.awaited.remove(node);
+            sequencer.unheard.remove(node);
             sequencer.fresh.remove(node);
         }
         for (node, incarnation) in std::mem::take(&mut sequencer.joining) {
             sequencer.heard.insert(node, now);
+            sequencer.unheard.remove(&node);
             sequencer.fresh.insert(node, (epoch, incarnation));
             sequencer.begin_life(node, incarnation);
         }

@@ -150,7 +150,7 @@ impl Core {
             match sequencer.heard.get_mut(&renewal.node) {
                 Some(heard) if !is_old => {
                     *heard = now;
-                    sequencer.awaited.remove(&renewal.node);
+                    sequencer.unheard.remove(&renewal.node);
                     sequencer.fresh.remove(&renewal.node);
                     granted.push(renewal);
                 }

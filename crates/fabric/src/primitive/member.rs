@@ -667,8 +667,8 @@ impl Protocol for Core {
     }
 
     fn lost(&mut self, now: Time, peer: NodeId) {
-        let awaits = |sequencer: &Sequencer| sequencer.awaited.contains(&peer);
-        if self.config.end_is_death && self.sequencer.as_deref().is_some_and(|all| !awaits(all)) {
+        let was_heard = |sequencer: &Sequencer| !sequencer.unheard.contains(&peer);
+        if self.config.end_is_death && self.sequencer.as_deref().is_some_and(was_heard) {
             self.request(now, Request::Evidence { node: peer });
         }
     }

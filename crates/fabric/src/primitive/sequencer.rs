@@ -31,8 +31,9 @@ pub struct Sequencer {
     pub floor: BTreeMap<NodeId, u64>,
     /// When each member was last heard of.
     pub heard: BTreeMap<NodeId, Time>,
-    /// Members that it began with and has not heard of since: no connection of theirs has ended.
-    pub awaited: BTreeSet<NodeId>,
+    /// Members that it began with and has not heard of since. They may not listen yet, so that
+    /// nobody can connect to them proves nothing.
+    pub unheard: BTreeSet<NodeId>,
     /// Members that have not shown yet that they have the state: since which epoch, and which life
     /// of theirs was taken in.
     pub fresh: BTreeMap<NodeId, (u64, u64)>,
@@ -64,7 +65,7 @@ impl Sequencer {
             seen: BTreeMap::new(),
             floor: BTreeMap::new(),
             heard: members.iter().map(|node| (node, now)).collect(),
-            awaited: members.iter().collect(),
+            unheard: members.iter().collect(),
             fresh: BTreeMap::new(),
             lives: BTreeMap::new(),
             joining: BTreeMap::new(),

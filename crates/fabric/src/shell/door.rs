@@ -166,15 +166,16 @@ impl Guests {
         peer: &Peer,
         waiting: usize,
     ) -> std::result::Result<(), String> {
-        if service != self.service {
-            return Err(format!("{service:?} is not its service, which is {:?}", self.service));
-        }
         if !self.members.contains(&node) {
             return Err(format!("{node} is not in the membership list"));
         }
         check(node, peer)?;
         if waiting >= GUESTS_MAX {
             return Err(format!("{waiting} connections wait already"));
+        }
+        // Last: only members learn it.
+        if service != self.service {
+            return Err(format!("{service:?} is not its service, which is {:?}", self.service));
         }
         Ok(())
     }

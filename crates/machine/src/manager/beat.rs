@@ -125,7 +125,10 @@ impl Manager {
     pub(super) fn set_heartbeat(&self, line: &str) -> Result<()> {
         let invalid = |why| Error::new(Errno::INVAL, why);
         let period = read_period(line.trim()).map_err(invalid)?;
-        self.settings.change(|values| values.heartbeat = Some(span::write(period)))?;
+        self.settings.change(|values| {
+            values.heartbeat = Some(span::write(period));
+            Ok(())
+        })?;
         self.beat(period)
     }
 

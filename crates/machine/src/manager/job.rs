@@ -44,16 +44,6 @@ pub(super) const OWNER: Duration = Duration::from_secs(30);
 /// How long ranks may take to end, and their output, once all that is left of the job is killed.
 const DRAIN: Duration = Duration::from_secs(10);
 
-/// How long a job may go on at most, whatever its grace, when its time is over: others wait for its
-/// nodes, which may be reserved for them.
-const LATE_MAX: Duration = Duration::from_secs(30);
-
-/// How long a job that is ended so has between TERM and KILL, of what it has asked for.
-fn grace_until(asked_ms: u64, end: Option<End>) -> Duration {
-    let asked = Duration::from_millis(asked_ms);
-    if end == Some(End::Timeout) { asked.min(LATE_MAX) } else { asked }
-}
-
 /// How long wiping what is left of a job may take, unless it is to begin again.
 const WIPE: Duration = Duration::from_secs(2);
 
@@ -280,7 +270,8 @@ impl Job {
         let argv = state.spec.as_ref().map_or_else(Vec::new, |spec| spec.argv.clone());
         let name = state.spec.as_ref().and_then(|spec| spec.name.clone());
         let verdict = state.progress.verdict();
-        let ending = state.progress.cause().map(|(_, _, why)| why);
+        let is_ending = state.progress.phase() == Phase::Ending;
+        let ending = state.progress.cause().filter(|_| is_ending).map(|(_, _, why)| why);
         // Of one that has no places yet.
         let asked = state.spec.as_ref().and_then(|spec| spec.ranks).filter(|_| ranks.is_empty());
         Status {
@@ -363,8 +354,7 @@ impl Job {
                     self.note_cause(cause.clone());
                     // One that stands still hears of it at its turn.
                     let turn = self.manager.upgrade().map(|manager| manager.strobe.cycle());
-                    let end = cause.as_ref().map(|(end, ..)| *end);
-                    let grace = grace_until(grace, end) + turn.unwrap_or_default();
+                    let grace = Duration::from_millis(grace) + turn.unwrap_or_default();
                     self.later(grace, |job| {
                         let mut state = job.state();
                         let actions = state.progress.grace_over();
@@ -497,6 +487,7 @@ impl Job {
             let _ = manager.with_all_room(|| Ok(manager.history.add(&status)?));
             let _ = manager.record(&[Record::Done { status: Box::new(status.clone()) }]);
             manager.has_ended(self);
+            manager.forget_old();
             manager.event(json!({
                 "event": "job done", "job": self.id, "exit": status.exit, "end": status.end,
                 "why": status.why,
@@ -743,14 +734,6 @@ mod tests {
     use super::*;
     use crate::manager::place::Place;
     use crate::manager::progress::Bears;
-
-    #[test]
-    fn a_job_whose_time_is_over_cannot_choose_for_how_long_it_goes_on() {
-        let hour = 3_600_000;
-        assert_eq!(grace_until(hour, Some(End::Timeout)), LATE_MAX);
-        assert_eq!(grace_until(20, Some(End::Timeout)), Duration::from_millis(20));
-        assert_eq!(grace_until(hour, Some(End::Killed)), Duration::from_millis(hour));
-    }
 
     #[test]
     fn nobody_waits_for_a_rank_that_is_closed_or_of_an_attempt_that_is_over() {

@@ -1,10 +1,16 @@
 //! How long a job may run: what ends it when its time is over. Each attempt has all of it.
+//!
+//! It has its time of grace then, or what is left of that if it was ending already, but no more
+//! than some seconds: others wait for its nodes, which may be reserved for them.
 
 use super::job::{Job, State};
 use super::spec::End;
 use super::timer;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// How long a job may go on at most, whatever its grace, when its time is over.
+const LATE_MAX: Duration = Duration::from_secs(30);
 
 impl Job {
     /// Ends the job when its time is over; it started so long after the machine was booted. What
@@ -16,6 +22,13 @@ impl Job {
         let key = self.later(Duration::from_secs_f64(left.max(0.0)), move |job| {
             let why = format!("its time limit of {} s has passed", limit as f64 / 1000.0);
             job.end(End::Timeout, 124, &why);
+            // One that stands still hears of it at its turn.
+            let turn = job.manager.upgrade().map(|manager| manager.strobe.cycle());
+            job.later(LATE_MAX + turn.unwrap_or_default(), |job| {
+                let mut state = job.state();
+                let actions = state.progress.is_late();
+                job.act(state, actions);
+            });
         });
         let late = self.state().set_limit(key);
         self.forget(late);

@@ -108,6 +108,8 @@ struct Jobs {
     ended: Vec<u32>,
     /// Jobs that are in the journal only.
     forgotten: usize,
+    /// All that a manager before this one had are here.
+    are_restored: bool,
 }
 
 impl Jobs {
@@ -186,6 +188,7 @@ impl Manager {
         manager.restore_heartbeat();
         manager.reach_clusters()?;
         restore::jobs(&manager, records);
+        manager.jobs().are_restored = true;
         report::listen(&manager, memory)?;
         epochs::follow(&manager, memory)?;
         beat::follow(&manager, memory)?;
@@ -247,11 +250,19 @@ impl Manager {
         outdated.iter().filter_map(|id| jobs.table.remove(id)).collect()
     }
 
-    /// Nothing of a job is left to be wiped: some time it is forgotten, and its output may go. That
-    /// time has come for those that ended so many jobs ago.
-    fn has_ended(self: &Arc<Manager>, job: &Arc<Job>) {
+    /// Nothing of a job is left to be wiped: some time it is forgotten, and its output may go.
+    fn has_ended(&self, job: &Arc<Job>) {
+        self.jobs().ended.push(job.id);
+        self.room.may_go(job);
+    }
+
+    /// That time has come for those that ended so many jobs ago. Not while what the journal tells
+    /// is still made into jobs: what is not known yet would be taken for forgotten.
+    fn forget_old(self: &Arc<Manager>) {
         let mut jobs = self.jobs();
-        jobs.ended.push(job.id);
+        if !jobs.are_restored {
+            return;
+        }
         let outdated = Manager::outdated(&mut jobs);
         jobs.forgotten += outdated.len();
         let is_to_tidy = jobs.forgotten >= JOBS_REMEMBERED || self.journal.is_long();
@@ -259,7 +270,6 @@ impl Manager {
             jobs.forgotten = 0;
         }
         drop(jobs);
-        self.room.may_go(job);
         for old in outdated {
             self.room.forget(old.id);
             JobLog::remove(&self.log_of(old.id));

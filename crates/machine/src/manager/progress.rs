@@ -491,6 +491,11 @@ impl Progress {
         if self.is_killed { vec![Action::EndAll] } else { Vec::new() }
     }
 
+    /// It goes on, though its time is over: whatever it is waited for, it is killed.
+    pub fn is_late(&mut self) -> Vec<Action> {
+        if self.is_killed { Vec::new() } else { self.grace_over() }
+    }
+
     /// What was killed has had time enough: ranks that have not closed are given up.
     pub fn drain_over(&mut self) -> Vec<Action> {
         let open: Vec<usize> = (0..self.closed.len()).filter(|rank| !self.closed[*rank]).collect();

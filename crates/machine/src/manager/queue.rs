@@ -7,7 +7,8 @@
 //! changes (a job ends, a node comes, goes, is drained or resumed, another scheduler or partition
 //! is set, a reserved time begins or ends), the schedule says who starts, and these are launched
 //! from here, each on a thread of its own. A job that begins again ([`again`](super::again)) gives
-//! its nodes back and waits before all others of its priority: it has had its turn.
+//! its nodes back and waits before others of its priority, for it has had its turn: only behind
+//! older ones that wait again, too.
 //!
 //! A job that ends is taken out, whatever it was. A manager that was started again finds the
 //! pending jobs in its journal, in their order; nobody is chosen until nodes have had the time to
@@ -199,7 +200,7 @@ pub(super) fn give_back(job: &Arc<Job>) -> bool {
     true
 }
 
-/// Has a job that has given its nodes back wait for others, before all others of its priority.
+/// Has a job that has given its nodes back wait for others, before those that have had none.
 pub(super) fn wait_again(job: &Arc<Job>) -> Result<()> {
     let manager = job.manager()?;
     if job.state().progress.phase() == Phase::New {
@@ -461,7 +462,7 @@ impl Manager {
         queue.schedule.ended(job.id);
         // One that was ended meanwhile is taken out, or has been.
         if job.state().progress.phase() == Phase::Pending {
-            queue.schedule.submit(ask);
+            queue.schedule.submit(Ask { again: true, ..ask });
         }
         let jobs = self.step(&mut queue);
         drop(queue);
@@ -501,9 +502,11 @@ mod tests {
 
     /// The manager sees that a node is gone before the schedule does.
     #[test]
-    fn a_job_whose_node_has_died_before_it_was_placed_there_waits_again() {
+    fn a_job_whose_node_has_died_before_it_was_placed_there_waits_again_before_others() {
         let scratch = Scratch::new("queue-died");
         let manager = manager(&scratch);
+        let other = manager.new_job(None).unwrap();
+        manager.queue.state().schedule.submit(ask_of(other.id, &Spec::default(), 1));
         for was_pending in [false, true] {
             let job = manager.new_job(None).unwrap();
             let spec = Spec { argv: vec!["true".to_owned()], ranks: Some(1), ..Spec::default() };
@@ -516,6 +519,7 @@ mod tests {
             let state = job.state();
             assert!(state.progress.phase() == Phase::Pending && state.allotted.is_none());
             drop(state);
+            assert_eq!(manager.queue.state().schedule.waiting(), [job.id, other.id]);
             job.kill();
             assert!(job.is_done());
         }

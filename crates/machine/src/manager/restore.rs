@@ -175,7 +175,11 @@ pub(super) fn jobs(manager: &Arc<Manager>, records: Vec<Record>) {
     let mut told: Vec<(u32, Told)> = read.told.into_iter().collect();
     // Those who have ended, and those who wait, in their order.
     let began = |told: &Told| told.queued.as_ref().map(|(at, _)| *at);
-    told.sort_by_key(|(_, told)| told.done.as_ref().map(|(at, _)| *at).or_else(|| began(told)));
+    // Who ends while they are made has ended after those.
+    told.sort_by_key(|(_, told)| {
+        let done = told.done.as_ref().map(|(at, _)| *at);
+        (done.is_none(), done.or_else(|| began(told)))
+    });
     for (id, told) in told {
         let attempt = told.attempt.unwrap_or(id);
         let birth = Birth {

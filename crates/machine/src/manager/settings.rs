@@ -3,7 +3,6 @@
 
 use super::Manager;
 use super::job::Job;
-use super::spec::Phase;
 use super::views::View;
 use crate::memory::{id_of, name_of};
 use crate::schedule::{Config, Partition};
@@ -67,11 +66,12 @@ impl Settings {
         self.values.lock().expect("no holder panics").clone()
     }
 
-    /// Changes them, in the file first. The file is whole at any moment.
-    pub(super) fn change(&self, change: impl FnOnce(&mut Values)) -> Result<()> {
+    /// Changes them, in the file first. The file is whole at any moment. What is refused changes
+    /// nothing.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Values) -> Result<()>) -> Result<()> {
         let _turn = self.changing.lock().expect("no holder panics");
         let mut next = Values::clone(&self.get());
-        change(&mut next);
+        change(&mut next)?;
         let new = self.path.with_extension("new");
         let written = serde_json::to_vec(&next).map_err(io::Error::from);
         let written = written.and_then(|bytes| fs::write(&new, bytes));
@@ -119,7 +119,10 @@ impl Manager {
     /// Has another scheduler choose.
     pub(super) fn set_scheduler(&self, line: &str) -> Result<Config> {
         let config = Config::parse(line).or_else(invalid)?;
-        self.settings.change(|values| values.scheduler = config.to_string())?;
+        self.settings.change(|values| {
+            values.scheduler = config.to_string();
+            Ok(())
+        })?;
         Ok(config)
     }
 
@@ -147,6 +150,7 @@ impl Manager {
                     None => drop(values.drained.remove(name)),
                 }
             }
+            Ok(())
         })?;
         let event = if why.is_some() { "node drained" } else { "node resumed" };
         for name in names {
@@ -163,18 +167,24 @@ impl Manager {
                 check_name(name)?;
                 let part = Partition::parse(words, |name| self.known(name)).or_else(invalid)?;
                 let now = Duration::try_from_secs_f64(super::now()).unwrap_or_default();
-                let all = &self.settings.get().partitions;
-                let others = all.iter().filter(|(other, _)| other.as_str() != name);
-                part.check(now, others, named).or_else(invalid)?;
-                self.settings.change(|values| drop(values.partitions.insert(name.to_owned(), part)))
+                self.settings.change(|Values { partitions, .. }| {
+                    let others = partitions.iter().filter(|(other, _)| other.as_str() != name);
+                    part.check(now, others, named).or_else(invalid)?;
+                    partitions.insert(name.to_owned(), part);
+                    Ok(())
+                })
             }
-            ["delete", name] => {
-                if !self.settings.get().partitions.contains_key(name) {
+            ["delete", name] => self.settings.change(|Values { partitions, .. }| {
+                if partitions.remove(name).is_none() {
                     return fail(Errno::NOENT, format!("there is no partition {name}  [E117]"));
                 }
-                self.awaits_none(name)?;
-                self.settings.change(|values| drop(values.partitions.remove(name)))
-            }
+                // They would wait for nodes that they cannot have, now or when they begin again.
+                self.is_unused(("partition", name), |job| {
+                    let state = job.state();
+                    let of = state.spec.as_ref().and_then(|spec| spec.partition.as_deref());
+                    of == Some(name)
+                })
+            }),
             _ => invalid(format!(
                 "'{line}' is no command of partitions: write create NAME nodes=n[0-3], or delete \
                  NAME  [E118]"
@@ -182,26 +192,28 @@ impl Manager {
         }
     }
 
-    /// Refuses to leave jobs waiting for nodes that they cannot have.
-    fn awaits_none(&self, partition: &str) -> Result<()> {
-        let waits = |job: &Arc<Job>| {
-            let state = job.state();
-            let of = state.spec.as_ref().and_then(|spec| spec.partition.as_deref());
-            state.progress.phase() == Phase::Pending && of == Some(partition)
+    /// Refuses to change what jobs have been promised that are not done.
+    pub(super) fn is_unused(
+        &self,
+        (kind, name): (&str, &str),
+        is_of: impl Fn(&Job) -> bool,
+    ) -> Result<()> {
+        let jobs = self.all_jobs();
+        let live: Vec<String> = jobs
+            .iter()
+            .filter(|job| !job.is_done() && is_of(job))
+            .map(|job| job.id.to_string())
+            .collect();
+        let named = live.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(" ");
+        let text = match live.len() {
+            0 => return Ok(()),
+            1 => format!("{kind} {name} is in use by job {named}. First: muster kill {named}"),
+            2..=NAMED => {
+                format!("{kind} {name} is in use by jobs {named}. First: muster kill {named}")
+            }
+            all => format!("{kind} {name} is in use by {all} jobs. First: muster kill {named} ..."),
         };
-        let mut waiting: Vec<u32> =
-            self.all_jobs().iter().filter(|job| waits(job)).map(|job| job.id).collect();
-        if waiting.is_empty() {
-            return Ok(());
-        }
-        waiting.sort_unstable();
-        let named: Vec<String> = waiting.iter().take(NAMED).map(u32::to_string).collect();
-        let more = if waiting.len() > NAMED { " ..." } else { "" };
-        let text = format!(
-            "jobs of partition {partition} wait for its nodes. First: muster kill {}{more}  [E118]",
-            named.join(" "),
-        );
-        fail(Errno::BUSY, text)
+        fail(Errno::BUSY, text + "  [E118]")
     }
 
     /// All partitions, a line each.

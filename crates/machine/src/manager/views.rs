@@ -9,7 +9,7 @@
 
 use super::Manager;
 use super::job::Job;
-use super::settings::{Values, check_name, named, number_of};
+use super::settings::{check_name, named, number_of};
 use crate::keeper::Runtime;
 use muster_base::{nodeset, quote};
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -133,11 +133,13 @@ impl Manager {
                     return fail(Errno::INVAL, "'ctl' is a file: it names no view  [E118]");
                 }
                 let mut view = self.parse_view(words)?;
-                self.is_unused(name)?;
+                self.has_no_jobs(name)?;
                 let old = self.settings.get().views.get(name).map(|old| old.first);
                 view.first = old.unwrap_or_else(|| self.jobs().last + 1);
-                let set = |values: &mut Values| drop(values.views.insert(name.to_owned(), view));
-                self.settings.change(set)?;
+                self.settings.change(|values| {
+                    values.views.insert(name.to_owned(), view);
+                    Ok(())
+                })?;
                 self.reach_clusters()?;
                 // Who has made it may want their files next. Commands wait on threads of their own.
                 self.clusters.await_tried();
@@ -147,8 +149,11 @@ impl Manager {
                 if !self.settings.get().views.contains_key(name) {
                     return fail(Errno::NOENT, format!("there is no view {name}  [E117]"));
                 }
-                self.is_unused(name)?;
-                self.settings.change(|values| drop(values.views.remove(name)))?;
+                self.has_no_jobs(name)?;
+                self.settings.change(|values| {
+                    values.views.remove(name);
+                    Ok(())
+                })?;
                 Ok(self.reach_clusters()?)
             }
             _ => fail(
@@ -219,18 +224,8 @@ impl Manager {
         Ok(view)
     }
 
-    /// Refuses to change what jobs have been promised.
-    fn is_unused(&self, name: &str) -> Result<()> {
-        let jobs = self.all_jobs();
-        let mut live =
-            jobs.iter().filter(|job| job.view.as_deref() == Some(name) && !job.is_done());
-        match live.next() {
-            None => Ok(()),
-            Some(job) => fail(
-                Errno::BUSY,
-                format!("view {name} is in use by job {}. First: muster kill {0}  [E118]", job.id),
-            ),
-        }
+    fn has_no_jobs(&self, view: &str) -> Result<()> {
+        self.is_unused(("view", view), |job| job.view.as_deref() == Some(view))
     }
 
     /// The views that a user sees, if he does not see everything.

@@ -432,6 +432,12 @@ impl Schedule {
         self.steps.host_of(job)
     }
 
+    /// The jobs that wait, in the order in which they are to start.
+    #[cfg(test)]
+    pub fn waiting(&self) -> Vec<u32> {
+        self.cluster.pending.iter().map(|ask| ask.job).collect()
+    }
+
     /// Whether a job waits.
     pub fn is_pending(&self, job: u32) -> bool {
         self.cluster.pending.iter().any(|ask| ask.job == job)

@@ -701,11 +701,8 @@ fn who_waits_again_goes_before_others_of_its_priority_and_those_of_them_as_they_
     let all =
         [(7, 0, true), (9, 0, false), (3, 0, true), (8, 0, false), (5, 0, true), (6, 1, false)];
     all.into_iter().for_each(|(job, priority, again)| schedule.submit(ask(job, priority, again)));
-    let order = |schedule: &Schedule| -> Vec<u32> {
-        schedule.cluster.pending.iter().map(|ask| ask.job).collect()
-    };
-    assert_eq!(order(&schedule), [6, 3, 5, 7, 9, 8]);
+    assert_eq!(schedule.waiting(), [6, 3, 5, 7, 9, 8]);
     // Priorities of partitions may have changed.
     schedule.set_partitions(BTreeMap::new());
-    assert_eq!(order(&schedule), [6, 3, 5, 7, 9, 8]);
+    assert_eq!(schedule.waiting(), [6, 3, 5, 7, 9, 8]);
 }

@@ -302,6 +302,19 @@ fn a_time_limit_is_124_whatever_the_ranks_say() {
 }
 
 #[test]
+fn a_job_that_goes_on_though_its_time_is_over_is_killed_whatever_it_was_ending_for() {
+    let mut job = running(2, false);
+    assert_eq!(job.is_late(), [], "it has ended nothing");
+    // It may have asked for a day of grace.
+    assert_eq!(job.end(End::Failed, 125, "its output cannot be kept"), ASK);
+    assert_eq!(job.end(End::Timeout, 124, "its time limit of 1 s has passed"), []);
+    assert_eq!(job.is_late(), [Action::EndAll]);
+    assert_eq!(job.is_late(), [], "it is killed already");
+    close_all(&mut job);
+    assert_eq!((job.is_late(), job.verdict().unwrap().1), (vec![], 125));
+}
+
+#[test]
 fn a_job_that_cannot_start_ends_at_once() {
     let mut job = Progress::default();
     job.placed(vec![Place { node: "n0".to_owned(), local: 0 }], vec![1], Bears::default());
