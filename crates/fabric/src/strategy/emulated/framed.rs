@@ -289,7 +289,13 @@ impl<S: Stream> Wait for Framed<S> {
         if self.first()?.is_some() {
             return Ok(());
         }
-        if !self.try_flush()? {
+        let has_left = match self.try_flush() {
+            // What came before the end is there to be taken, read already or not.
+            Err(_) if matches!(self.first(), Ok(Some(_))) => return Ok(()),
+            Err(error) => return self.receive().map_err(|_| error),
+            Ok(has_left) => has_left,
+        };
+        if !has_left {
             // The peer may answer only to what has not left yet.
             return match self.receive() {
                 Err(Error::WouldBlock) => wait_for_room(&mut self.inner, deadline),

@@ -1,7 +1,7 @@
 //! What only sockets do. What every transport does is in `conformance`.
 
 use super::*;
-use crate::strategy::{Ready, Stream, Wait};
+use crate::strategy::{Datagram, Ready, Stream, Wait};
 use crate::transport::{Adapter, Lane, hello};
 use rustix::net::sockopt;
 use std::fs;
@@ -215,19 +215,23 @@ fn a_descriptor_is_readable_when_something_has_arrived() {
     assert!(readable(Duration::from_secs(20)));
 }
 
+fn datagrams(folder: &Folder) -> (Box<dyn Datagram>, Box<dyn Datagram>) {
+    let mut listener = Unix.listen(&folder.address()).unwrap();
+    let connect = || Unix.connect(&folder.address(), &said(Lane::Bulk), soon()).unwrap();
+    thread::scope(|scope| {
+        let here = scope.spawn(|| connect().datagram().unwrap());
+        let there = listener.accept(soon()).unwrap().datagram().unwrap();
+        (here.join().unwrap(), there)
+    })
+}
+
 #[test]
 fn who_leaves_when_its_last_message_has_filled_the_socket_has_said_goodbye() {
     let folder = Folder::new();
     // One packet of the kernel's each.
     let message = [IoSlice::new(&[7; 30_000])];
     for count in 1.. {
-        let mut listener = Unix.listen(&folder.address()).unwrap();
-        let connect = || Unix.connect(&folder.address(), &said(Lane::Bulk), soon()).unwrap();
-        let (mut here, mut there) = thread::scope(|scope| {
-            let here = scope.spawn(|| connect().datagram().unwrap());
-            let there = listener.accept(soon()).unwrap().datagram().unwrap();
-            (here.join().unwrap(), there)
-        });
+        let (mut here, mut there) = datagrams(&folder);
         let have_left =
             (0..count).all(|_| here.try_send(&message).is_ok() && here.try_flush().unwrap());
         if !have_left {
@@ -241,4 +245,23 @@ fn who_leaves_when_its_last_message_has_filled_the_socket_has_said_goodbye() {
         let error = there.take(soon(), &mut |_| ()).unwrap_err();
         assert!(matches!(error, Error::Closed { .. }), "{count} messages: {error}");
     }
+}
+
+#[test]
+fn what_came_before_the_end_is_received_though_nothing_more_can_leave() {
+    let folder = Folder::new();
+    let (mut here, mut there) = datagrams(&folder);
+    // More than the socket holds, which nobody reads.
+    let long = vec![7; 1 << 20];
+    while here.try_queue(&[], &long.clone().into()).is_ok() {}
+    assert!(!here.try_flush().unwrap());
+    for message in [&b"first"[..], b"last"] {
+        there.send(&[IoSlice::new(message)], soon()).unwrap();
+    }
+    drop(there);
+    for message in [&b"first"[..], b"last"] {
+        here.wait(Ready::Receive, soon()).unwrap();
+        here.try_take(&mut |taken| assert_eq!(taken, message)).unwrap();
+    }
+    assert!(here.wait(Ready::Receive, soon()).is_err(), "it has ended");
 }
