@@ -256,6 +256,24 @@ impl Cluster {
         busy
     }
 
+    /// The first jobs that wait before one, for some of these nodes: some more than are named.
+    fn ahead(&self, of: usize, nodes: &BTreeSet<u32>) -> Vec<u32> {
+        // Of many that wait one behind the other most are like the one before them.
+        let mut last: Option<(&Ask, bool)> = None;
+        let mut ahead = Vec::new();
+        for one in &self.pending[..of] {
+            let known = last.filter(|(other, _)| other.is_like(one)).map(|(_, is_rival)| is_rival);
+            let is_rival =
+                known.unwrap_or_else(|| self.reach(one).iter().any(|node| nodes.contains(node)));
+            last = Some((one, is_rival));
+            ahead.extend(is_rival.then_some(one.job));
+            if ahead.len() > NAMED {
+                break;
+            }
+        }
+        ahead
+    }
+
     fn rank(&self, ask: &Ask) -> i64 {
         let part = ask.partition.as_ref().and_then(|name| self.partitions.get(name));
         i64::from(ask.priority) + part.map_or(0, |part| i64::from(part.priority))
@@ -474,9 +492,7 @@ impl Schedule {
         }
         let room = self.scheduler.room(cluster, &candidates);
         let reach: BTreeSet<u32> = candidates.into_iter().collect();
-        let rivals = |one: &&Ask| cluster.reach(one).iter().any(|node| reach.contains(node));
-        let ahead = cluster.pending[..at].iter().filter(rivals).map(|one| one.job);
-        let ahead: Vec<u32> = ahead.take(NAMED + 1).collect();
+        let ahead = cluster.ahead(at, &reach);
         let named = ahead.iter().take(NAMED).filter(|job| is_seen(**job));
         let named: Vec<String> = named.map(u32::to_string).collect();
         let more = if ahead.len() > named.len() { " and more" } else { "" };

@@ -29,3 +29,24 @@ fn who_waits_behind_the_first_costs_no_look_at_each_end_of_those_that_run() {
         assert!(alike <= 2 * nodes as usize, "{config}: {alike} for an array");
     }
 }
+
+/// `ps` asks it of each that waits: 1000 jobs of one partition before 1000 of another took it a
+/// third of a second.
+#[test]
+fn to_say_why_a_job_waits_costs_no_look_at_each_of_those_ahead_that_are_alike() {
+    let mut schedule = Schedule::default();
+    (0..2).for_each(|node| schedule.set_up(node, true));
+    schedule.set_config(Config::parse("fcfs").unwrap());
+    let part = |node| Partition { nodes: [node].into(), ..Partition::default() };
+    let parts = [("a", part(0)), ("b", part(1))];
+    schedule.set_partitions(parts.map(|(name, part)| (name.to_owned(), part)).into());
+    let ask =
+        |job, name: &str| Ask { job, nodes: 1, partition: Some(name.to_owned()), ..Ask::default() };
+    (0..500).for_each(|job| schedule.submit(ask(job, "a")));
+    (500..1000).for_each(|job| schedule.submit(ask(job, "b")));
+    assert_eq!(schedule.step(Duration::ZERO).len(), 2);
+    schedule.cluster.looks.set(0);
+    let why = schedule.reason(999, name, |_| true).unwrap();
+    assert!(why.ends_with("ahead of it: jobs 501, 502, 503, 504 and more"), "{why}");
+    assert!(schedule.cluster.looks.get() <= 8, "{}", schedule.cluster.looks.get());
+}
