@@ -70,7 +70,7 @@ static void flushes(void) {
     void *where;
     int bytes;
     MPI_Request request;
-    MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, 0);
+    MPI_Buffer_attach(MPI_BUFFER_AUTOMATIC, -1);
     MPI_Bsend(out, 100 * N, MPI_INT, next, 0, MPI_COMM_WORLD);
     MPI_Buffer_iflush(&request);
     MPI_Test(&request, &flag, MPI_STATUS_IGNORE);

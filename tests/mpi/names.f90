@@ -205,6 +205,10 @@ contains
     character(4) :: short
     logical :: flag
     call MPI_Info_create(info, ierr)
+    call MPI_Info_set(info, ' tab ', ' '//achar(9)//'x'//achar(9)//' ', ierr)
+    length = 8
+    call MPI_Info_get_string(info, 'tab', length, text, flag, ierr)
+    call check(length == 3 .and. text == achar(9)//'x'//achar(9), 'only blanks are stripped')
     call MPI_Info_set(info, ' key ', '  value ', ierr)
     length = 5
     call MPI_Info_get_string(info, 'key', length, text, flag, ierr)

@@ -152,6 +152,43 @@ static void failed(void) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
+static MPI_Comm told_of;
+static int told;
+
+static void tells(MPI_Comm *comm, int *code, ...) {
+    told_of = *comm;
+    told = *code;
+    *code = MPI_SUCCESS;
+}
+
+/* The handler of the first that has failed is told of its error, and not that there are some in
+   the statuses, which the call says whatever the handler does. */
+static void handled(void) {
+    int out[2] = {1, 2}, in[2], count, which[2];
+    MPI_Comm comms[2];
+    MPI_Request requests[2];
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(tells, &handler);
+    for (int at = 0; at < 2; at++) {
+        MPI_Comm_dup(MPI_COMM_SELF, &comms[at]);
+        MPI_Comm_set_errhandler(comms[at], handler);
+    }
+    for (int way = 0; way < 2; way++) {
+        for (int at = 0; at < 2; at++) {
+            MPI_Irecv(&in[at], 1, MPI_INT, 0, 0, comms[at], &requests[at]);
+            MPI_Send(out, 2, MPI_INT, 0, 0, comms[at]);
+        }
+        told = MPI_SUCCESS;
+        CHECK((way ? MPI_Waitsome(2, requests, &count, which, MPI_STATUSES_IGNORE)
+                   : MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)) == MPI_ERR_IN_STATUS);
+        CHECK(told == MPI_ERR_TRUNCATE && told_of == comms[way ? which[0] : 0]);
+        if (way && count == 1)
+            CHECK(MPI_Wait(&requests[1 - which[0]], MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    }
+    for (int at = 0; at < 2; at++) MPI_Comm_free(&comms[at]);
+    MPI_Errhandler_free(&handler);
+}
+
 /* All ranks of a ring send and receive at once, into another buffer and into the same. */
 static void around(void) {
     enum { MANY = 70000 };
@@ -207,6 +244,7 @@ int main(int argc, char **argv) {
     of_the_programs_own();
     looked_at();
     failed();
+    handled();
     around();
     from_the_bottom();
     return end();

@@ -172,13 +172,14 @@ fn begin_flush(about: impl Into<Id>, owner: Owner, request: Out<MPI_Request>) ->
 
 /// Attaches a buffer.
 fn attach(owner: Owner, buffer: Address, size: impl Number) -> Result<()> {
-    let (address, size) = (buffer.0.addr(), count(size)?);
+    let address = buffer.0.addr();
+    // Of one that is the library's the size says nothing.
+    let size = if address == MPI_BUFFER_AUTOMATIC { usize::MAX } else { count(size)? };
     let mut all = attached();
     if all.contains_key(&owner) {
         let what = "a buffer is attached already, and only one can be";
         return Err(Error::new(Class::Buffer, what));
     }
-    let size = if address == MPI_BUFFER_AUTOMATIC { usize::MAX } else { size };
     let which = ATTACHES.fetch_add(1, Ordering::Relaxed);
     all.insert(owner, Attached { which, address, size, under_way: Vec::new(), next: 0 });
     Ok(())

@@ -34,26 +34,46 @@ unsafe extern "C" {
     fn ftrylockfile(stream: *mut libc::FILE) -> libc::c_int;
 }
 
+/// What is known of the error that the call which is going on will tell.
+#[derive(Clone, Copy)]
+pub struct Noted {
+    /// What it is about.
+    id: Id,
+    /// What is to be done about it, where that is not the object's to say.
+    action: Option<Action>,
+    /// What a handler is told, where that is another than what the call returns.
+    class: Option<Class>,
+}
+
 thread_local! {
-    /// What the error is about that the call which is going on will tell, and what is to be done
-    /// about it where that is not the object's to say.
-    static NOTED: Cell<Option<(Id, Option<Action>)>> = const { Cell::new(None) };
+    static NOTED: Cell<Option<Noted>> = const { Cell::new(None) };
 }
 
 /// Notes that the error which this call will return is about an object that is not among its
 /// arguments: that of a request.
 pub fn note(id: Id) {
-    NOTED.set(Some((id, None)));
+    NOTED.set(Some(Noted { id, action: None, class: None }));
 }
 
 /// Notes the same of an object that is no more or not yet, and what its handler does.
 pub fn note_for(id: Id, action: Action) {
-    NOTED.set(Some((id, Some(action))));
+    NOTED.set(Some(Noted { id, action: Some(action), class: None }));
 }
 
 /// Notes nothing after all: the call returns no error.
 pub fn forget() {
     NOTED.set(None);
+}
+
+/// What was noted of one of several errors. It is noted no longer.
+pub fn noted() -> Option<Noted> {
+    NOTED.take()
+}
+
+/// The call returns that there are errors in the statuses, and this is one of them: its object's
+/// handler is told which (MPI-5.0, section 9.3.1).
+pub fn note_in_status(noted: Option<Noted>, error: &Error) {
+    NOTED.set(noted.map(|noted| Noted { class: Some(error.class), ..noted }));
 }
 
 /// A function, the names of its arguments, and what was passed.
@@ -62,14 +82,18 @@ pub type Call<'a> = (&'static str, &'static [&'static str], &'a [Passed]);
 /// Ends a call that failed: returns what the program gets, or ends the job.
 #[cold]
 pub fn fail(id: Id, (function, names, passed): Call<'_>, error: &Error) -> c_int {
-    let (id, noted) = NOTED.take().unwrap_or((id, None));
-    let own = noted.map_or_else(|| errhandler::action(id), Ok);
-    let (id, action) = own.map_or_else(|_| of_invalid(id), |action| (id, action));
+    let noted = NOTED.take().unwrap_or(Noted { id, action: None, class: None });
+    let own = noted.action.map_or_else(|| errhandler::action(noted.id), Ok);
+    let (id, action) = own.map_or_else(|_| of_invalid(noted.id), |action| (noted.id, action));
     let code = error.class.number();
-    match action {
-        Action::Return => code,
-        Action::Call(address) => errhandler::call(address, id, code),
-        Action::End => end(&format!("{function}{}", wrong(names, passed, error)), error),
+    match (action, noted.class) {
+        (Action::Return, _) => code,
+        (Action::Call(address), None) => errhandler::call(address, id, code),
+        (Action::Call(address), Some(class)) => {
+            errhandler::call(address, id, class.number());
+            code
+        }
+        (Action::End, _) => end(&format!("{function}{}", wrong(names, passed, error)), error),
     }
 }
 

@@ -139,14 +139,16 @@ unsafe fn give_code(place: *mut c_void, code: c_int) {
     }
 }
 
-/// A text, without the blanks that fill it up.
+/// A text, without the blanks around it.
 ///
 /// # Safety
 /// It has so many bytes.
 unsafe fn text(place: *mut c_void, length: usize) -> CString {
     // SAFETY: as the caller promises.
-    let text = unsafe { bytes(place, length) }.trim_ascii();
-    CString::new(text).expect("it ends before the first zero")
+    let text = unsafe { bytes(place, length) };
+    let start = text.iter().position(|byte| *byte != b' ').unwrap_or(text.len());
+    // SAFETY: as before, of what is behind them.
+    unsafe { name(place.byte_add(start), text.len() - start) }
 }
 
 /// A text without the blanks behind it.

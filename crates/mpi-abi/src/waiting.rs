@@ -10,7 +10,7 @@ use crate::array::{Array, OutArray};
 use crate::buffer::count;
 use crate::choice::{self, Which};
 use crate::export::export;
-use crate::failure;
+use crate::failure::{self, Noted};
 use crate::generalized;
 use crate::pointer::{Out, StatusOut};
 use crate::request::{self, Active, EMPTY, Ended, Failed, Step};
@@ -106,10 +106,11 @@ fn finish_all(
     statuses.done()
 }
 
-/// The statuses of several, if the program wants them, and which have failed.
+/// The statuses of several, if the program wants them, which have failed, and what was noted of
+/// these.
 struct Statuses<'a> {
     all: Option<&'a mut [MPI_Status]>,
-    failed: Vec<(usize, Error)>,
+    failed: Vec<(usize, Error, Option<Noted>)>,
 }
 
 impl<'a> Statuses<'a> {
@@ -128,7 +129,7 @@ impl<'a> Statuses<'a> {
     #[inline(always)]
     fn set(&mut self, place: usize, ended: Ended) {
         let status = ended.unwrap_or_else(|Failed { error, status }| {
-            self.failed.push((place, error));
+            self.failed.push((place, error, failure::noted()));
             status.map_or(EMPTY, |status| *status)
         });
         if let Some(all) = self.all.as_deref_mut() {
@@ -145,12 +146,13 @@ impl<'a> Statuses<'a> {
         for status in self.all.as_deref_mut().into_iter().flatten() {
             status.MPI_ERROR = MPI_SUCCESS;
         }
-        for (place, error) in &self.failed {
+        for (place, error, _) in &self.failed {
             if let Some(all) = self.all.as_deref_mut() {
                 all[*place].MPI_ERROR = error.class.number();
             }
         }
-        let (place, first) = self.failed.swap_remove(0);
+        let (place, first, noted) = self.failed.swap_remove(0);
+        failure::note_in_status(noted, &first);
         Err(Error::new(Class::InStatus, format!("request {place} of these: {first}")))
     }
 }

@@ -126,7 +126,9 @@ fn who_asks_for_what_cannot_be_done_is_told() {
     let late = members[1].wait_event(0, 0, Deadline::now());
     assert_eq!(waited(late), "node 1 for itself or nodes 0,2: to signal event 0 (TEST-EVENT)");
 
-    // Its connections end, and the next operation over it fails as a whole.
+    // Its connections end, and the next operation over it fails as a whole. The master has heard of
+    // it: what it has not may still begin.
+    assert!(members[1].compare_and_write(&all, (0, Relation::Equal, 0), None, soon()).unwrap());
     drop(members.remove(2));
     let dead = loop {
         match members[1].compare_and_write(&all, (0, Relation::Equal, 0), None, soon()) {

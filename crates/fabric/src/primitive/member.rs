@@ -42,7 +42,8 @@ pub struct Config {
     pub beat: Duration,
     /// Whether the end of a connection with the master proves that the peer is dead, as between
     /// processes of a machine: the kernel closes a dead one's. Who is killed is then removed at
-    /// once, and not when its lease has ended.
+    /// once, and not when its lease has ended, unless the master has not heard of it yet: it may
+    /// not listen yet, too.
     pub end_is_death: bool,
 }
 
