@@ -187,8 +187,8 @@ fn group_of(pid: &Value) -> Option<PathBuf> {
     let own = read(&format!("/proc/{pid}/cgroup"));
     let own = own.lines().find_map(|line| line.strip_prefix("0::/")).expect("a group").to_owned();
     let mounts = read("/proc/self/mountinfo");
-    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
-    let group = Path::new(mount.split(' ').nth(4)?).join(own);
+    let mut mounts = muster_machine::mounts::read(mounts.as_bytes());
+    let group = mounts.find(|mount| mount.kind == "cgroup2")?.at.join(own);
     let tells = fs::read_to_string(group.join("cgroup.stat.local")).unwrap_or_default();
     (group.join("cgroup.procs").exists() && tells.contains("frozen_usec")).then_some(group)
 }

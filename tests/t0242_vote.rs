@@ -75,6 +75,49 @@ fn a_rank_that_has_ended_is_quiet_and_holds_nothing_and_others_are_told_why_not(
     cluster.down();
 }
 
+/// The last rank speaks the page's dialogue while the others are busy and hold 5.
+const DIALOGUE: &str = r#"
+import os, socket, time
+s = socket.socket(socket.AF_UNIX)
+s.connect(os.environ["MUSTER_VOTE"])
+answers = s.makefile()
+def vote(line):
+    s.sendall((line + "\n").encode())
+    return answers.readline().rstrip("\n")
+def await_file(name):
+    while not os.path.exists(name):
+        time.sleep(0.01)
+job, rank = os.environ["MUSTER_JOB"], os.environ["MUSTER_RANK"]
+if rank == "2":
+    await_file("ready 0")
+    await_file("ready 1")
+    for line in open("dialogue"):
+        said, answer = line.removeprefix("C: ").rstrip("\n").split("S: ")
+        told = vote(said.strip().replace("rank 7 2", "rank %s %s" % (job, rank)))
+        assert told == answer, (said, told)
+    open("end", "w").close()
+else:
+    assert vote("rank %s %s" % (job, rank)) == "1"
+    assert vote("live 5") == "1"
+    open("ready " + rank, "w").close()
+    await_file("end")
+"#;
+
+#[test]
+fn the_documents_dialogue_is_what_is_said() {
+    let page = include_str!("../docs/wire/vote.md");
+    let lines = page.lines().filter_map(|line| line.strip_prefix("    C: "));
+    let lines: Vec<&str> = lines.collect();
+    assert!(lines.len() > 5, "{lines:?}");
+    let cluster = Cluster::up("t0242page", 2);
+    cluster.file("ranks.py", 0o644, DIALOGUE);
+    cluster.file("dialogue", 0o644, &lines.join("\n"));
+    let work = cluster.work();
+    let words = ["run", "-N", "2", "-n", "3", "-D", work.to_str().unwrap(), "python3", "ranks.py"];
+    cluster.muster(&words).run().ok();
+    cluster.down();
+}
+
 /// Two ranks that have found once that nothing is left; then both have work again, and the second
 /// has done its own.
 const AGAIN: &str = r#"

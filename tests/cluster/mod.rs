@@ -372,10 +372,10 @@ fn orphaned_shepherds() -> Vec<i32> {
 
 pub fn control_groups() -> Vec<PathBuf> {
     let mounts = read_text("/proc/self/mountinfo");
-    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "));
-    let Some(point) = mount.and_then(|line| line.split(' ').nth(4)) else { return Vec::new() };
+    let mut mounts = muster_machine::mounts::read(mounts.as_bytes());
+    let Some(mount) = mounts.find(|mount| mount.kind == "cgroup2") else { return Vec::new() };
     let mut found = Vec::new();
-    let mut dirs = vec![PathBuf::from(point)];
+    let mut dirs = vec![mount.at];
     while let Some(dir) = dirs.pop() {
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {

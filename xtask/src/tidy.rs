@@ -56,7 +56,7 @@ impl Report {
 }
 
 /// The rules that need nothing but the sources.
-const RULES: [fn(&Sources, &mut Report); 14] = [
+const RULES: [fn(&Sources, &mut Report); 15] = [
     text::columns,
     text::file_length,
     text::file_names,
@@ -71,6 +71,7 @@ const RULES: [fn(&Sources, &mut Report); 14] = [
     words::base_is_ground,
     unsafety::fenced,
     decisions::linked,
+    decisions::sampled,
 ];
 
 /// Checks the checkout at `root`.

@@ -14,7 +14,6 @@ mod clock;
 mod digest;
 mod engine;
 mod fault;
-pub mod figure;
 pub mod launch;
 pub mod network;
 mod random;

@@ -1,6 +1,6 @@
 //! `cargo xtask sim`: runs seeds, and says which of them fail and why.
 
-use muster_sim::figure::{Curve, draw};
+use muster_fabric::pipeline::figure::{self, Mark, Panel, Series};
 use muster_sim::network::Costs;
 use muster_sim::ranks::{Job, networks, run};
 use muster_sim::run::{SCENARIOS, Scenario, many, note_panics};
@@ -231,24 +231,31 @@ fn scale(file: Option<&str>, out: &mut impl Write) -> io::Result<bool> {
         writeln!(out, "{nodes:>6} nodes: {rate:.1} M events in a second of processor time")?;
     }
     if let Some(file) = file {
-        std::fs::write(file, figure(&points))?;
+        std::fs::write(file, drawing(&points))?;
         writeln!(out, "drawn: {file}")?;
     }
     Ok(true)
 }
 
-fn figure(points: &[Point]) -> String {
-    let curve = |name, color, dashed, of: fn(&Point) -> u64| {
+/// The cost of both, each with its bound as dashes.
+fn drawing(points: &[Point]) -> String {
+    let series = |name: &str, color, mark, of: fn(&Point) -> u64| {
         let points = points.iter().map(|point| (point.nodes.into(), of(point) as f64 / 1e3));
-        Curve { name, color, dashed, points: points.collect() }
+        Series { name: name.into(), color, mark, points: points.collect() }
     };
-    let curves = [
-        curve("XFER-AND-SIGNAL, 0 B, visible at all", "#c0392b", false, |point| point.transfer),
-        curve("its LogGP bound: down, up, down", "#c0392b", true, |point| point.transfer_bound),
-        curve("COMPARE-AND-WRITE, a query", "#2060a0", false, |point| point.query),
-        curve("its LogGP bound: down, up", "#2060a0", true, |point| point.query_bound),
-    ];
-    let title =
-        "The primitives' cost against the cluster's size (simulated: L 1.5, o 0.3, g 0.1 us)";
-    draw(title, "nodes", "us", &curves)
+    let (red, blue) = ("#c0392b", "#2060a0");
+    let panel = Panel {
+        title: "LogGP: L 1.5, o 0.3, g 0.1 us".into(),
+        x: "nodes".into(),
+        y: "us".into(),
+        x_label: |nodes| nodes.to_string(),
+        series: vec![
+            series("XFER-AND-SIGNAL, 0 B, seen by all", red, Mark::Line, |point| point.transfer),
+            series("", red, Mark::Dashes, |point| point.transfer_bound),
+            series("COMPARE-AND-WRITE, a query", blue, Mark::Line, |point| point.query),
+            series("", blue, Mark::Dashes, |point| point.query_bound),
+        ],
+    };
+    let below = "simulated; dashes: the bound of a tree (down, up, down; down, up)";
+    figure::svg("The primitives' cost against the cluster's size", below, &[panel])
 }

@@ -1,4 +1,5 @@
-//! Decisions are written down: each outside dependency, and each note in `docs/decisions`.
+//! What is written down: a reason for each outside dependency, an index of `docs/decisions`, and a
+//! test for each page of `docs/wire`.
 
 use std::collections::BTreeSet;
 
@@ -49,6 +50,20 @@ pub fn linked(sources: &Sources, report: &mut Report) {
     }
 }
 
+/// A test reads the samples of every page about what goes over a wire.
+pub fn sampled(sources: &Sources, report: &mut Report) {
+    let code = || sources.files.iter().filter(|file| file.path.ends_with(".rs"));
+    for page in sources.files.iter().filter(|file| file.path.starts_with("docs/wire/")) {
+        let is_read = |text: &str| {
+            text.lines().any(|line| line.contains("include_str!") && line.contains(&page.path))
+        };
+        if !code().any(|file| is_read(&file.text)) {
+            let fix = "print samples, and have a test decode them (include_str!)";
+            report.add((&page.path, 1), "wire", "no test reads this page", fix);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +104,14 @@ mod tests {
         let got = violations(linked, &files);
         assert_eq!(got.len(), 1);
         assert!(got[0].starts_with("docs/decisions/b.md:1: decisions"), "{}", got[0]);
+    }
+
+    #[test]
+    fn a_page_that_no_test_reads_is_found() {
+        let test = "let page = include_str!(\"../../docs/wire/a.md\");";
+        let files = [("docs/wire/a.md", ""), ("docs/wire/b.md", ""), ("crates/a/src/lib.rs", test)];
+        let got = violations(sampled, &files);
+        assert_eq!(got.len(), 1);
+        assert!(got[0].starts_with("docs/wire/b.md:1: wire"), "{}", got[0]);
     }
 }

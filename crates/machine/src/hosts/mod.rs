@@ -168,6 +168,24 @@ mod tests {
     use std::net::TcpListener;
 
     #[test]
+    fn the_documents_words_are_what_is_said() {
+        fn again<T: Serialize + serde::de::DeserializeOwned>(line: &str) -> String {
+            serde_json::to_string(&serde_json::from_str::<T>(line).unwrap()).unwrap()
+        }
+        let page = include_str!("../../../../docs/wire/hosts.md");
+        // A word that is too long for the page goes on behind five blanks.
+        let lines = page.lines().filter_map(|line| line.strip_prefix("    "));
+        let words = lines.collect::<Vec<_>>().join("\n").replace("\n ", "");
+        let [ask, answer, start, started] = words.lines().collect::<Vec<_>>()[..] else {
+            panic!("four words: {words}");
+        };
+        assert_eq!(again::<Ask>(ask), ask);
+        assert_eq!(again::<Reply<Answer>>(answer), answer);
+        assert_eq!(again::<Start>(start), start);
+        assert_eq!(again::<Reply<Started>>(started), started);
+    }
+
+    #[test]
     fn a_kept_port_is_there_for_daemons_that_start_again() {
         // A machine may have no IPv6.
         let of_both = Ports::keep(true).ok().map(|ports| (ports, &["0.0.0.0", "::"][..]));

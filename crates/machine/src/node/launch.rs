@@ -143,7 +143,6 @@ fn specify(
     spec.namespace.extend(session.state().chdir.clone().map(NsCommand::Cd));
     spec.cwd = session.directory.clone();
     spec.env = env;
-    spec.fresh_proc = true;
     spec.in_turns = session.light.is_some_and(|light| light.in_turns);
     spec.processor = session.light.and_then(|light| light.processor);
     spec.umask = session.light.map_or(UMASK, |light| light.umask);

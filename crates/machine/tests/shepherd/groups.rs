@@ -24,11 +24,10 @@ pub const CASES: &[Case] = &[
 
 /// Whether there has to be a hierarchy: for root, where one can be written to.
 fn is_due() -> bool {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "));
-    let mount = mount.and_then(|line| line.split(' ').nth(4));
-    let is_writable = |path| accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
-    rustix::process::geteuid().is_root() && mount.is_some_and(is_writable)
+    let mounts = fs::read("/proc/self/mountinfo").unwrap();
+    let mount = muster_machine::mounts::read(&mounts).find(|mount| mount.kind == "cgroup2");
+    let is_writable = |at| accessat(CWD, at, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
+    rustix::process::geteuid().is_root() && mount.is_some_and(|mount| is_writable(mount.at))
 }
 
 /// The groups of one test; gone with it.

@@ -392,11 +392,6 @@ fn program_sees_its_own_proc() {
     let text = "cat /proc/1/comm; echo $$; set -- /proc/[0-9]*; echo $#";
     // init and sh
     assert_eq!(run(&shell(text)).text(), "muster-init\n2\n2\n");
-    let mut spec = shell("echo $$; readlink /proc/self");
-    spec.fresh_proc = false;
-    let outcome = run(&spec);
-    assert!(outcome.text().starts_with("2\n"));
-    assert_ne!(outcome.text(), "2\n3\n");
 }
 
 fn usage_counts_descendants() {

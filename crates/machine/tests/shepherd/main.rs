@@ -3,12 +3,10 @@
 //! This binary plays every part. Its first argument says which: `shepherd` is what
 //! [`muster_machine::node::shepherd`] executes, `daemon` is a node daemon to be killed, `helper` a
 //! program to be run; otherwise it runs the tests, and as root runs them once more as nobody.
-//! `--measure` prints launch times instead.
 
 mod free;
 mod groups;
 mod launch;
-mod measure;
 mod script;
 mod teardown;
 mod tree;
@@ -34,7 +32,6 @@ fn main() -> ExitCode {
         Some("shepherd") => muster_machine::node::shepherd::child_main(),
         Some("daemon") => teardown::daemon(&words[1..]),
         Some("helper") => launch::helper(&words[1..]),
-        Some("--measure") => measure::run(),
         Some("--list") => {
             cases().iter().for_each(|(name, _)| println!("{name}: test"));
             ExitCode::SUCCESS

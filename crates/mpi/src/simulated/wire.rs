@@ -273,6 +273,36 @@ impl<'a> Rest<'a> {
 mod tests {
     use super::*;
 
+    /// The bytes of a sample of `docs/wire/simulation.md`.
+    fn sample(name: &str) -> Vec<u8> {
+        let page = include_str!("../../../../docs/wire/simulation.md");
+        let lines = page.lines().map(str::trim);
+        let lines = lines.skip_while(|line| *line != format!("sample {name}:")).skip(1);
+        let lines = lines.take_while(|line| !line.is_empty() && !line.starts_with("sample"));
+        let bytes = lines.flat_map(|line| line.split(' '));
+        bytes.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_documents_samples_are_what_they_say() {
+        let (now, most) = (Duration::from_nanos(5), Duration::from_secs(1));
+        let sent = vec![Part { other: 2, total: 9, offset: 7, bytes: b"hi".to_vec() }];
+        let turn = Said::Turn(Turn { now, most, room: vec![7], sent });
+        for (name, said) in [("hello", Said::Hello(3)), ("turn", turn)] {
+            let mut wire = Vec::new();
+            said.write(&mut wire).unwrap();
+            assert_eq!(wire, sample(name), "{name}");
+            assert_eq!(Said::read(&mut &wire[..]).unwrap(), Some(said));
+        }
+        let (mut setup, mut given) = (Vec::new(), Vec::new());
+        let (neighbours, piece, window) = (2..5, 100, 1000);
+        Setup { size: 9, neighbours, piece, window, offered_from: 4096 }.write(&mut setup).unwrap();
+        Given { now, freed: vec![(1, 2)], gone: vec![3], parts: Vec::new() }
+            .write(&mut given)
+            .unwrap();
+        assert_eq!((setup, given), (sample("setup"), sample("given")));
+    }
+
     #[test]
     fn what_is_said_is_heard_and_a_broken_frame_is_an_error() {
         let part = Part { other: 3, total: 9, offset: 4, bytes: b"bytes".to_vec() };

@@ -95,7 +95,7 @@ impl Infant {
         drop(link);
         let link = stdin();
         // Any way out of here ends the namespace.
-        let ended = match Init::settle(link, &keeper, &cargo.spec, apart) {
+        let ended = match Init::settle(link, &keeper, apart) {
             Ok(mut init) => init.start(cargo).map_err(End::Failed).and_then(|()| init.serve()),
             Err(failure) => Err(End::Failed(failure)),
         };
@@ -189,18 +189,13 @@ struct Init<'a> {
 
 impl<'a> Init<'a> {
     /// All that is done once, whatever programs it will have.
-    fn settle(
-        link: BorrowedFd<'a>,
-        keeper: &OwnedFd,
-        spec: &Spec,
-        apart: Apart,
-    ) -> Result<Init<'a>, Failure> {
+    fn settle(link: BorrowedFd<'a>, keeper: &OwnedFd, apart: Apart) -> Result<Init<'a>, Failure> {
         let failed = |error: io::Error| Failure::new(Stage::Fork, &error, "the session's init");
         let children = equip(keeper).map_err(failed)?;
         let apart = apart.settle();
         let granted = apart.map_err(|e| Failure::new(Stage::Namespace, &e, "a pid namespace"))?;
-        if spec.fresh_proc && granted.mounts {
-            // Masked in many containers; the session can live with the old one.
+        if granted.mounts {
+            // A container whose own is masked does not allow it; a session can live with that.
             let _ = fresh_proc();
         }
         Ok(Init {

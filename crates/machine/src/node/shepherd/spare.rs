@@ -23,8 +23,6 @@ pub(super) struct Tie {
     pub(super) keeper: Arc<Keeper>,
     /// Pidfd of the init, as soon as it is known.
     pub(super) init: Option<OwnedFd>,
-    /// Whether its `/proc` is to show only its session's processes.
-    pub(super) fresh_proc: bool,
     /// What the programs before the one it has now have used.
     pub(super) spent: Usage,
     /// How often the machine's mounts had changed when it was made.
@@ -79,15 +77,14 @@ impl Spares {
         self.lock().changes
     }
 
-    /// Gives an order to one of them, if there is one with such a `/proc`.
-    pub(super) fn employ(&self, fresh_proc: bool, order: &[u8], fds: &[BorrowedFd]) -> Option<Tie> {
+    /// Gives an order to one of them, if there is one.
+    pub(super) fn employ(&self, order: &[u8], fds: &[BorrowedFd]) -> Option<Tie> {
         let mounts = self.mounts.as_ref()?;
         let mut free = self.lock();
         if mounts.have_changed() {
             drop(free.change());
         }
-        while let Some(at) = free.ties.iter().rposition(|tie| tie.fresh_proc == fresh_proc) {
-            let tie = free.ties.remove(at);
+        while let Some(tie) = free.ties.pop() {
             if tie.lives() && link::send_written(tie.link.as_fd(), order, fds).is_ok() {
                 return Some(tie);
             }

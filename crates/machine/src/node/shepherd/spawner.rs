@@ -123,7 +123,7 @@ impl Spawner {
         let cargo = [Some(stdin), Some(stdout), Some(stderr), long.as_ref()];
         let cargo = cargo.into_iter().flatten().map(AsFd::as_fd);
         let cargo: Vec<_> = cargo.chain(files.iter().copied()).collect();
-        if let Some(tie) = self.spares.employ(spec.fresh_proc, &order, &cargo) {
+        if let Some(tie) = self.spares.employ(&order, &cargo) {
             return Ok(Ward::new(tie, self.spares.clone()));
         }
         let changes = self.spares.changes();
@@ -141,8 +141,7 @@ impl Spawner {
             link::send_written(keeper.orders.as_fd(), &order, &fds)?;
         }
         drop(current);
-        let (fresh_proc, spent) = (spec.fresh_proc, Usage::default());
-        let tie = Tie { link, keeper, init: None, fresh_proc, spent, changes };
+        let tie = Tie { link, keeper, init: None, spent: Usage::default(), changes };
         Ok(Ward::new(tie, self.spares.clone()))
     }
 

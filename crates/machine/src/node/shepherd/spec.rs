@@ -37,9 +37,6 @@ pub struct Spec {
     pub umask: u32,
     /// The soft limit of its descriptors, if not the daemon's.
     pub descriptors: Option<u64>,
-    /// Whether `/proc` shows only the session's own processes. Where the machine does not allow
-    /// it (containers with a masked `/proc`) the old one stays.
-    pub fresh_proc: bool,
     /// Whether somebody waits to hear that it runs. Otherwise that is told a moment later, and not
     /// at all of a program that has ended by then: its end says so.
     pub tells_start: bool,
@@ -105,7 +102,6 @@ impl Spec {
             processor: None,
             umask: UMASK,
             descriptors: None,
-            fresh_proc: true,
             tells_start: true,
         }
     }
