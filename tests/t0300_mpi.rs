@@ -490,6 +490,15 @@ fn who_puts_much_and_then_computes_holds_up_no_other_rank_that_uses_the_window()
 }
 
 #[test]
+fn who_flushes_what_was_put_locally_waits_for_no_target_that_computes() {
+    let mpi = Mpi::installed();
+    let cluster = Cluster::up("t0300locally", 2);
+    for nodes in ["1", "2"] {
+        assert_eq!(ran(&cluster, nodes, "2", &[&mpi.program("locally")]), "ok 2\n");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_the_use_of_a_window_is_told_and_nothing_hangs() {
     is_right_everywhere("window_errors");
 }

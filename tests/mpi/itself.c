@@ -65,6 +65,7 @@ static void hints(char **argv) {
     CHECK(keys == flag);
     MPI_Info_free(&info);
     CHECK(MPI_Get_hw_resource_info(&told) == MPI_SUCCESS && told != MPI_INFO_NULL);
+    CHECK(has(told, "mpi_shared_memory", "true"));
     MPI_Info_free(&told);
 }
 

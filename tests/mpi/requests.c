@@ -164,7 +164,7 @@ static void tells(MPI_Comm *comm, int *code, ...) {
 /* The handler of the first that has failed is told of its error, and not that there are some in
    the statuses, which the call says whatever the handler does. */
 static void handled(void) {
-    int out[2] = {1, 2}, in[2], count, which[2];
+    int out[2] = {1, 2}, in[2], count, which[2], flag, code;
     MPI_Comm comms[2];
     MPI_Request requests[2];
     MPI_Errhandler handler;
@@ -178,6 +178,14 @@ static void handled(void) {
             MPI_Irecv(&in[at], 1, MPI_INT, 0, 0, comms[at], &requests[at]);
             MPI_Send(out, 2, MPI_INT, 0, 0, comms[at]);
         }
+        /* Each may be looked at before, and that is told of the first, too. */
+        do code = MPI_Request_get_status_all(2, requests, &flag, MPI_STATUSES_IGNORE);
+        while (!flag);
+        CHECK(code == MPI_ERR_IN_STATUS);
+        CHECK(told == MPI_ERR_TRUNCATE && told_of == comms[0]);
+        told_of = MPI_COMM_NULL;
+        MPI_Request_get_status_some(2, requests, &count, which, MPI_STATUSES_IGNORE);
+        CHECK(count == 2 && told_of == comms[which[0]]);
         told = MPI_SUCCESS;
         CHECK((way ? MPI_Waitsome(2, requests, &count, which, MPI_STATUSES_IGNORE)
                    : MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)) == MPI_ERR_IN_STATUS);

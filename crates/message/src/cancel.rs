@@ -81,7 +81,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 let operation = self.state.operations.get_mut(number).expect("it was there");
                 let goes_on = std::mem::replace(operation, ended);
                 assert_eq!(self.state.operations.insert(goes_on), copy);
-                self.state.released.push(copy);
+                self.state.released.insert(copy);
             }
         }
     }

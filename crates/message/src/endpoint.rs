@@ -22,7 +22,7 @@ use crate::outgoing::{Leaving, Outgoing};
 use crate::slab::Slab;
 use crate::state::{Body, Errand, Operation, State};
 use crate::waits::NOTES;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 /// Parts of messages that are taken at once.
@@ -97,7 +97,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
             errands: Vec::new(),
             brought: None,
             waited: 0,
-            released: Vec::new(),
+            released: HashSet::default(),
             order: None,
             epoch: 0,
             activity: 0,
@@ -403,7 +403,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     pub fn release(&mut self, ticket: Ticket) {
         self.state.post_all();
         if self.poll(ticket).is_none() {
-            self.state.released.push(ticket.0);
+            self.state.released.insert(ticket.0);
         }
     }
 

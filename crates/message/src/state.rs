@@ -11,7 +11,7 @@ use crate::order::{Held, Order};
 use crate::quiescence::Quiescence;
 use crate::slab::Slab;
 use crate::waits::{ASIDE, NOTES, is_note};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Bytes that are brought to such a buffer at once.
 const STREWN: usize = 1 << 10;
@@ -98,7 +98,7 @@ pub(crate) struct State<B> {
     /// Messages that have waited so far.
     pub(crate) waited: u64,
     /// Operations that nobody polls any more.
-    pub(crate) released: Vec<u32>,
+    pub(crate) released: HashSet<u32, Mixed>,
     /// Where the order of messages is of interest.
     pub(crate) order: Option<Box<Order>>,
     /// The epoch of the coscheduled mode.
@@ -117,8 +117,7 @@ impl<B: Buffer> State<B> {
     }
 
     pub(crate) fn end(&mut self, number: u32, outcome: Outcome) {
-        if let Some(at) = self.released.iter().position(|released| *released == number) {
-            self.released.swap_remove(at);
+        if !self.released.is_empty() && self.released.remove(&number) {
             self.operations.remove(number);
             return;
         }

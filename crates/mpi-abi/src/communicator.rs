@@ -296,7 +296,7 @@ pub fn split(comm: &Comm, colour: i32, key: i32) -> Result<MPI_Comm> {
 /// The hint that names a kind of hardware, and the one kind that is known by its name (MPI-5.0,
 /// section 7.4.2).
 const RESOURCE: &str = "mpi_hw_resource_type";
-const MEMORY: &str = "mpi_shared_memory";
+pub const MEMORY: &str = "mpi_shared_memory";
 
 /// Splits a communicator by nodes, the only level of hardware that there is below it; where all its
 /// ranks, those of the other group as well, are of one node there is none.

@@ -6,6 +6,7 @@ use rustix::time::{ClockId, clock_getres};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
+use crate::communicator::MEMORY;
 use crate::export::export;
 use crate::info::{self, Info};
 use crate::pointer::{Out, TextOut};
@@ -51,9 +52,12 @@ export! {
         info.set(info::add(sizes))
     }
 
-    /// What is known of the hardware that ranks could be bound to: nothing but what nodes tell.
+    /// The kinds of hardware that communicators can be split by, each with whether this process
+    /// stays within one: the memory of a node.
     fn MPI_Get_hw_resource_info(hw_info: Out<MPI_Info>) {
-        hw_info.set(info::add(Info::default()))
+        let mut kinds = Info::default();
+        kinds.set(MEMORY, "true".to_owned());
+        hw_info.set(info::add(kinds))
     }
 
     /// This library's version.

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use muster_mpi::communicator::Party;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::group::{Group, Triplet};
 
@@ -201,7 +202,7 @@ export! {
             return Err(Error::new(Class::Comm, what));
         }
         let group = within(&comm, group(members)?)?;
-        let context = comm.inner.next_party(&group, label);
+        let context = comm.inner.next_party(&group, Party::Group, label.cast_unsigned().into());
         new.set(handle(&comm, comm.inner.with(context, group, None))?)
     }
 }

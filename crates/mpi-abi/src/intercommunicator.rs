@@ -8,7 +8,7 @@ use std::ffi::c_int;
 
 use muster_message::{Envelope, Mode, Wanted};
 use muster_mpi::collective::Plan;
-use muster_mpi::communicator::{OWN, of_colour};
+use muster_mpi::communicator::{OWN, Party, of_colour};
 use muster_mpi::error::{Class, Error, Result, SUCCESS};
 use muster_mpi::group::Group;
 
@@ -113,11 +113,11 @@ fn apart(own: &Group, other: &Group) -> Result<()> {
 
 /// What a leader finds out from the other: the new context, and who is in the other group. `peer`
 /// has both leaders, and `other` is the other's rank in the world.
-fn meet(comm: &Comm, peer: &Comm, other: u32, label: i32) -> Result<Vec<i32>> {
+fn meet(comm: &Comm, peer: &Comm, other: u32, label: u64) -> Result<Vec<i32>> {
     let own = world()?.rank;
     let both = Group::of(vec![own.min(other), own.max(other)])?;
-    let (bridge, context) =
-        (peer.inner.next_party(&both, label), peer.inner.next_party(&both, label));
+    let next = || peer.inner.next_party(&both, Party::Leaders, label);
+    let (bridge, context) = (next(), next());
     let mut found = halves(context).to_vec();
     found.extend(exchange(bridge, other, &listed(comm.inner.group()))?);
     Ok(found)
@@ -189,16 +189,16 @@ fn merge(comm: &Comm, is_high: bool) -> Result<MPI_Comm> {
     handle(comm, comm.inner.with(context, all.of_session(own.session()), None))
 }
 
-/// The number of a text, which takes the place of a tag.
-fn label(text: Text<'_>) -> Result<i32> {
-    let fold = |hash: u32, byte: &u8| hash.wrapping_mul(0x0100_0193) ^ u32::from(*byte);
-    Ok(text.bytes()?.iter().fold(0x811c_9dc5, fold).cast_signed())
+/// The number of a text, which takes the place of a tag (FNV-1).
+fn label(text: Text<'_>) -> Result<u64> {
+    let fold = |hash: u64, byte: &u8| hash.wrapping_mul(0x100_0000_01b3) ^ u64::from(*byte);
+    Ok(text.bytes()?.iter().fold(0xcbf2_9ce4_8422_2325, fold))
 }
 
 /// A communicator that only its members make, out of all processes.
-fn from_group(own: Group, label: i32) -> Result<MPI_Comm> {
+fn from_group(own: Group, label: u64) -> Result<MPI_Comm> {
     let all = communicator(MPI_COMM_WORLD)?;
-    let context = all.inner.next_party(&own, label);
+    let context = all.inner.next_party(&own, Party::Session, label);
     handle(&all, all.inner.with(context, own, None))
 }
 
@@ -206,7 +206,7 @@ fn from_group(own: Group, label: i32) -> Result<MPI_Comm> {
 fn from_groups(
     (own, leader): (Group, c_int),
     (other, remote_leader): (MPI_Group, c_int),
-    label: i32,
+    label: u64,
 ) -> Result<MPI_Comm> {
     let leader = own.checked(leader).map_err(|it| it.of("local_leader"))?;
     // The group talks in a communicator of its own, which goes again.
@@ -251,6 +251,7 @@ export! {
         let leader = comm.inner.group().checked(leader).map_err(|it| it.of("local_leader"))?;
         let find = || {
             let (peer, label) = (communicator(peer)?, checked_tag(tag)?);
+            let label = label.cast_unsigned().into();
             meet(&comm, &peer, leader_of(&peer, remote_leader)?, label)
         };
         let found = (comm.inner.rank() == leader).then(find);

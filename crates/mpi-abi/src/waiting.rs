@@ -68,6 +68,11 @@ fn look(handle: MPI_Request) -> Result<Option<Ended>> {
     Ok(Some(ended))
 }
 
+/// The same, with what was noted of it before another is looked at.
+fn look_noted(handle: MPI_Request) -> Result<Option<(Ended, Option<Noted>)>> {
+    Ok(look(handle)?.map(|ended| (ended, failure::noted())))
+}
+
 /// Which have an operation that has begun.
 fn under_way(handles: &[MPI_Request]) -> Result<Vec<usize>> {
     let active = request::all_active(handles)?;
@@ -128,8 +133,14 @@ impl<'a> Statuses<'a> {
     /// How one has ended.
     #[inline(always)]
     fn set(&mut self, place: usize, ended: Ended) {
+        self.set_noted(place, (ended, failure::noted));
+    }
+
+    /// The same, where what was noted of it was taken already.
+    #[inline(always)]
+    fn set_noted(&mut self, place: usize, (ended, noted): (Ended, impl FnOnce() -> Option<Noted>)) {
         let status = ended.unwrap_or_else(|Failed { error, status }| {
-            self.failed.push((place, error, failure::noted()));
+            self.failed.push((place, error, noted()));
             status.map_or(EMPTY, |status| *status)
         });
         if let Some(all) = self.all.as_deref_mut() {
@@ -304,7 +315,8 @@ export! {
     ) {
         let number = count(count_)?;
         let handles = requests.slice(number)?;
-        let ended = handles.iter().map(|it| look(*it)).collect::<Result<Option<Vec<_>>>>()?;
+        let ended = handles.iter().map(|it| look_noted(*it));
+        let ended = ended.collect::<Result<Option<Vec<_>>>>()?;
         flag.set(ended.is_some().into())?;
         let Some(ended) = ended else {
             // What has failed is told when it is asked for again.
@@ -312,7 +324,9 @@ export! {
             return Ok(());
         };
         let mut statuses = Statuses::new(statuses.wanted(number)?);
-        ended.into_iter().enumerate().for_each(|(at, ended)| statuses.set(at, ended));
+        for (at, (ended, noted)) in ended.into_iter().enumerate() {
+            statuses.set_noted(at, (ended, || noted));
+        }
         statuses.done()
     }
 
@@ -349,16 +363,16 @@ export! {
         }
         let mut ended = Vec::new();
         for at in under_way {
-            if let Some(how) = look(handles[at])? {
+            if let Some(how) = look_noted(handles[at])? {
                 ended.push((at as c_int, how));
             }
         }
         number.set(ended.len() as c_int)?;
         let indices = indices.slice(ended.len())?;
         let mut statuses = Statuses::new(statuses.wanted(ended.len())?);
-        for (place, (at, how)) in ended.into_iter().enumerate() {
+        for (place, (at, (how, noted))) in ended.into_iter().enumerate() {
             indices[place] = at;
-            statuses.set(place, how);
+            statuses.set_noted(place, (how, || noted));
         }
         statuses.done()
     }

@@ -64,6 +64,18 @@ fn mix(hash: u64, number: u64) -> u64 {
     mixed ^ mixed >> 33
 }
 
+/// How some processes make a communicator without the others. Each way has a count of its own:
+/// threads may call them in different orders with the same tag.
+#[derive(Clone, Copy, Debug)]
+pub enum Party {
+    /// `MPI_Comm_create_group`.
+    Group = 2,
+    /// The leaders of `MPI_Intercomm_create`, and of `MPI_Intercomm_create_from_groups`.
+    Leaders = 6,
+    /// `MPI_Comm_create_from_group`.
+    Session = 7,
+}
+
 /// The context in which the ranks of a window get answers to what they ask for in its own.
 pub fn answers_to(context: u64) -> u64 {
     mix(context, 5) & CONTEXTS
@@ -93,11 +105,12 @@ impl Communicator {
         mix(mix(mix(self.context, 1), child.into()), part) & CONTEXTS
     }
 
-    /// The context of the next communicator that only the members of a group make, with a tag.
-    pub fn next_party(&self, group: &Group, tag: i32) -> u64 {
+    /// The context of the next communicator that only the members of a group make in this way, with
+    /// a label: a tag, or the hash of a text.
+    pub fn next_party(&self, group: &Group, way: Party, label: u64) -> u64 {
         let members = (0..group.size()).map(|rank| u64::from(group.world(rank)));
-        let who = members.fold(mix(self.context, 2), mix);
-        let who = mix(who, u64::from(tag.cast_unsigned()));
+        let who = members.fold(mix(self.context, way as u64), mix);
+        let who = mix(who, label);
         let mut parties = self.parties.lock().unwrap_or_else(PoisonError::into_inner);
         let count = parties.entry(who).or_default();
         *count += 1;
@@ -203,4 +216,30 @@ pub fn of_colour(all: &[(i32, i32)], colour: i32) -> Vec<u32> {
         (0..).zip(all).filter(|(_, of)| of.0 == colour).map(|(rank, of)| (of.1, rank)).collect();
     members.sort_unstable();
     members.into_iter().map(|(_, rank)| rank).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_makes_communicators_in_different_ways_may_do_so_in_any_order() {
+        let ranks = [0, 1].map(|rank| Communicator::world(2, rank));
+        let (both, other) = (Group::of(vec![0, 1]).unwrap(), Group::of_one(0));
+        let ways = [(Party::Group, 0), (Party::Leaders, 0), (Party::Session, 0), (Party::Group, 1)];
+        let next = |rank: usize, (way, label)| ranks[rank].next_party(&both, way, label);
+        let first = ways.map(|way| next(0, way));
+        let mut second = ways;
+        second.reverse();
+        let mut second = second.map(|way| next(1, way));
+        second.reverse();
+        assert_eq!(first, second);
+        let again = ways.map(|way| next(0, way));
+        let all = [first, again].concat();
+        let mut different = all.clone();
+        different.push(ranks[0].next_party(&other, Party::Group, 0));
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), all.len() + 1);
+    }
 }

@@ -24,8 +24,17 @@ pub fn flush(win: &Win, target: Option<u32>) -> Result<Vec<Access>> {
     Ok(window.flush(endpoint, target))
 }
 
+/// How far what was asked of a target has to have come.
+#[derive(Clone, Copy)]
+enum Ends {
+    /// It has been done.
+    There,
+    /// Buffers here may be used again.
+    Here,
+}
+
 /// Ends what was asked of a target, or of all, within a lock.
-fn flush_locked(win: MPI_Win, rank: Option<c_int>) -> Result<()> {
+fn flush_locked(win: MPI_Win, rank: Option<c_int>, ends: Ends) -> Result<()> {
     let win = window(win)?;
     let target = match rank {
         None => None,
@@ -37,7 +46,10 @@ fn flush_locked(win: MPI_Win, rank: Option<c_int>) -> Result<()> {
     let mut state = world()?.process.state();
     let (inner, endpoint) = state.window(win.context())?;
     inner.epochs().is_passive(target)?;
-    let asked = inner.flush(endpoint, target);
+    let asked = match ends {
+        Ends::There => inner.flush(endpoint, target),
+        Ends::Here => inner.flush_local(endpoint, target),
+    };
     drop(state);
     // What was accessed directly is no reason to wait for others: they may wait for just that.
     let was_used = win.was_used.swap(false, Ordering::Relaxed);
@@ -285,23 +297,22 @@ export! {
 
     /// Ends what was asked of a rank.
     fn MPI_Win_flush(rank: c_int, win: MPI_Win) on win {
-        flush_locked(win, Some(rank))
+        flush_locked(win, Some(rank), Ends::There)
     }
 
     /// Ends what was asked of all.
     fn MPI_Win_flush_all(win: MPI_Win) on win {
-        flush_locked(win, None)
+        flush_locked(win, None, Ends::There)
     }
 
-    /// Ends what was asked of a rank, as far as buffers here go. What is read has come only when
-    /// the rank has done all before it, so this is the same.
+    /// Ends what was asked of a rank, as far as buffers here go.
     fn MPI_Win_flush_local(rank: c_int, win: MPI_Win) on win {
-        flush_locked(win, Some(rank))
+        flush_locked(win, Some(rank), Ends::Here)
     }
 
     /// The same, of all.
     fn MPI_Win_flush_local_all(win: MPI_Win) on win {
-        flush_locked(win, None)
+        flush_locked(win, None, Ends::Here)
     }
 
     /// Lets a group use this rank's memory.

@@ -185,7 +185,7 @@ fn make(
     let inner = inner.expect("who has a communicator is of its group");
     let sizes = (!is_dynamic).then_some(sizes);
     let shape = Shape { context, group, rank: inner.rank(), sizes, units };
-    let mut window = Window::new(shape, region.into_iter().collect());
+    let mut window = Window::new(shape, region);
     // What a digest or a log tells must not depend on where ranks are: those of a node ask each
     // other, too, unless the program shares their memory anyway.
     let is_apart = flavor != MPI_WIN_FLAVOR_SHARED && world()?.process.state().endpoint.is_told();
@@ -335,32 +335,14 @@ export! {
         let (win, size) = (dynamic(win)?, size_of(size)?);
         let (start, memory) = (base.0 as i64, Place::of(base.0));
         let mut state = world()?.process.state();
-        let regions = state.windows.get(win.context())?.regions();
-        let end = |region: &Region<Place>| region.start + region.size as i64;
-        let behind = start.checked_add_unsigned(size as u64).ok_or_else(|| {
-            let what = format!("{size} bytes from {start:#x} on are more than memory has");
-            Error::new(Class::Size, what)
-        })?;
-        let overlaps = |other: &Region<Place>| other.start < behind && start < end(other);
-        if regions.iter().any(overlaps) {
-            let what = format!("some of the {size} bytes at {start:#x} are attached already");
-            return Err(Error::new(Class::RmaAttach, what));
-        }
-        regions.push(Region { start, size, memory });
-        Ok(())
+        state.windows.get(win.context())?.regions().attach(Region { start, size, memory })
     }
 
     /// Takes memory away.
     fn MPI_Win_detach(win: MPI_Win, base: ConstAddress) on win {
         let (win, start) = (dynamic(win)?, base.0 as i64);
         let mut state = world()?.process.state();
-        let regions = state.windows.get(win.context())?.regions();
-        let found = regions.iter().position(|region| region.start == start);
-        let at = found.ok_or_else(|| {
-            Error::new(Class::Base, format!("no memory at {start:#x} is attached"))
-        })?;
-        regions.remove(at);
-        Ok(())
+        state.windows.get(win.context())?.regions().detach(start)
     }
 
     /// Gives it back, when all ranks have come.

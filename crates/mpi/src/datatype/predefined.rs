@@ -1,5 +1,5 @@
 //! The predefined datatypes (MPI-5.0, sections 3.2.2 and 6.9.4), with the handles of the standard
-//! ABI. C types have the sizes and alignments of x86-64 Linux, Fortran types those of gfortran.
+//! ABI. C types have the sizes and alignments of 64-bit Linux, Fortran types those of gfortran.
 
 /// What a value in memory is to arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +35,13 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// C's `long double` on this processor.
+    pub const LONG_DOUBLE: Scalar =
+        if cfg!(target_arch = "x86_64") { Scalar::F80 } else { Scalar::F128 };
+
+    /// C's `char` on this processor, which has a sign or has none.
+    pub const CHAR: Scalar = if std::ffi::c_char::MIN == 0 { Scalar::U8 } else { Scalar::I8 };
+
     /// Bytes in memory, padding included; it is the alignment as well.
     #[must_use]
     pub const fn size(self) -> usize {
@@ -158,16 +165,17 @@ predefined! {
     DoublePrecision = 0x21c "MPI_DOUBLE_PRECISION" Floating(F64) "Fortran's DOUBLE PRECISION";
     DoubleComplex = 0x21d "MPI_DOUBLE_COMPLEX" Complex(F64) "Fortran's DOUBLE COMPLEX";
     Character = 0x21e "MPI_CHARACTER" Opaque(U8) "Fortran's CHARACTER";
-    LongDouble = 0x220 "MPI_LONG_DOUBLE" Floating(F80) "C's long double";
-    CLongDoubleComplex = 0x224 "MPI_C_LONG_DOUBLE_COMPLEX" Complex(F80) "C's long double _Complex";
-    CxxLongDoubleComplex = 0x225 "MPI_CXX_LONG_DOUBLE_COMPLEX" Complex(F80)
+    LongDouble = 0x220 "MPI_LONG_DOUBLE" Floating(LONG_DOUBLE) "C's long double";
+    CLongDoubleComplex = 0x224 "MPI_C_LONG_DOUBLE_COMPLEX" Complex(LONG_DOUBLE)
+        "C's long double _Complex";
+    CxxLongDoubleComplex = 0x225 "MPI_CXX_LONG_DOUBLE_COMPLEX" Complex(LONG_DOUBLE)
         "`std::complex<long double>` of C++";
     FloatInt = 0x228 "MPI_FLOAT_INT" Pair(F32, I32) "a float and its int";
     DoubleInt = 0x229 "MPI_DOUBLE_INT" Pair(F64, I32) "a double and its int";
     LongInt = 0x22a "MPI_LONG_INT" Pair(I64, I32) "a long and its int";
     TwoInt = 0x22b "MPI_2INT" Pair(I32, I32) "an int and its int";
     ShortInt = 0x22c "MPI_SHORT_INT" Pair(I16, I32) "a short and its int";
-    LongDoubleInt = 0x22d "MPI_LONG_DOUBLE_INT" Pair(F80, I32) "a long double and its int";
+    LongDoubleInt = 0x22d "MPI_LONG_DOUBLE_INT" Pair(LONG_DOUBLE, I32) "a long double and its int";
     TwoReal = 0x230 "MPI_2REAL" Pair(F32, F32) "a REAL and its REAL";
     TwoDoublePrecision = 0x231 "MPI_2DOUBLE_PRECISION" Pair(F64, F64)
         "a DOUBLE PRECISION and its DOUBLE PRECISION";
@@ -177,7 +185,7 @@ predefined! {
     Wchar = 0x23c "MPI_WCHAR" Opaque(I32) "C's wchar_t";
     Int8 = 0x240 "MPI_INT8_T" CInteger(I8) "C's int8_t";
     Uint8 = 0x241 "MPI_UINT8_T" CInteger(U8) "C's uint8_t";
-    Char = 0x243 "MPI_CHAR" CInteger(I8) "C's char, a letter, which programs take for a number";
+    Char = 0x243 "MPI_CHAR" CInteger(CHAR) "C's char, a letter, which programs take for a number";
     SignedChar = 0x244 "MPI_SIGNED_CHAR" CInteger(I8) "C's signed char, a number";
     UnsignedChar = 0x245 "MPI_UNSIGNED_CHAR" CInteger(U8) "C's unsigned char, a number";
     Byte = 0x247 "MPI_BYTE" Byte(U8) "eight bits";

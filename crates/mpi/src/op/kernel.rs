@@ -176,6 +176,7 @@ fn pair(op: Predefined, value: Scalar, index: Scalar) -> Option<Kernel> {
         (Scalar::I32, Scalar::I32) => located::<i32, i32>(op),
         (Scalar::I16, Scalar::I32) => located::<i16, i32>(op),
         (Scalar::F80, Scalar::I32) => located::<Float<Extended>, i32>(op),
+        (Scalar::F128, Scalar::I32) => located::<Float<Quad>, i32>(op),
         (Scalar::F32, Scalar::F32) => located::<f32, f32>(op),
         (Scalar::F64, Scalar::F64) => located::<f64, f64>(op),
         _ => None,

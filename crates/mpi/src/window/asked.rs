@@ -64,6 +64,11 @@ impl<M> Asked<M> {
         self.of.keys().copied()
     }
 
+    /// The targets whose memory is being read.
+    pub fn read(&self) -> impl Iterator<Item = u32> {
+        self.pending.values().filter(|pending| pending.into.is_some()).map(|pending| pending.target)
+    }
+
     /// Those of whom a lock was asked for.
     pub fn of_locks(&self) -> impl Iterator<Item = u32> {
         self.pending.values().filter(|pending| pending.is_lock).map(|pending| pending.target)

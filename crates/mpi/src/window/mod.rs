@@ -31,12 +31,15 @@ mod change;
 mod epoch;
 mod lock;
 mod queue;
+mod regions;
 mod target;
+mod windows;
 mod wire;
 
 pub use epoch::{Epochs, Try};
 pub use lock::room as room_of_lock;
-pub use target::Region;
+pub use regions::{Region, Regions};
+pub use windows::Windows;
 
 use crate::buffer::{Memory, Typed};
 use crate::communicator::answers_to;
@@ -51,6 +54,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use target::{Answer, Target, reach};
 use wire::{Head, Kind};
+
+/// Bytes that a target is sent at most before a local flush waits for it, too.
+const UNFLUSHED_MAX: usize = 1 << 20;
 
 /// Something that was asked for, and will be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +106,8 @@ pub struct Window<M: Memory> {
     failed: BTreeMap<u64, Error>,
     /// In which epoch of the coscheduled mode an access has ended that somebody will ask after.
     ended: BTreeMap<u64, u32>,
-    /// Targets that were asked something since their last flush.
-    unflushed: BTreeSet<u32>,
+    /// Targets that were asked something since their last flush, and the bytes that they were sent.
+    unflushed: BTreeMap<u32, usize>,
     epochs: Epochs,
 }
 
@@ -129,9 +135,9 @@ pub struct Shape {
 
 impl<M: Memory> Window<M> {
     /// A window, and this rank's memory of it.
-    pub fn new(shape: Shape, regions: Vec<Region<M>>) -> Window<M> {
+    pub fn new(shape: Shape, region: Option<Region<M>>) -> Window<M> {
         let Shape { context, group, rank, sizes, units } = shape;
-        let own = Target::new(regions, group.size());
+        let own = Target::new(Regions::of(region), group.size());
         Window {
             context,
             group,
@@ -146,7 +152,7 @@ impl<M: Memory> Window<M> {
             asked: Asked::default(),
             failed: BTreeMap::new(),
             ended: BTreeMap::new(),
-            unflushed: BTreeSet::new(),
+            unflushed: BTreeMap::new(),
             epochs: Epochs::default(),
         }
     }
@@ -169,7 +175,7 @@ impl<M: Memory> Window<M> {
 
     /// Whether a rank was asked for something that it may not have done yet.
     fn is_asked(&self, target: u32) -> bool {
-        self.unflushed.contains(&target) || self.asked.is_of(target)
+        self.unflushed.contains_key(&target) || self.asked.is_of(target)
     }
 
     /// Elements of a rank whose memory lies here, of which `size` bytes are wanted.
@@ -241,7 +247,7 @@ impl<M: Memory> Window<M> {
     }
 
     /// This rank's memory that others may use.
-    pub fn regions(&mut self) -> &mut Vec<Region<M>> {
+    pub fn regions(&mut self) -> &mut Regions<M> {
         &mut self.own.regions
     }
 
@@ -381,7 +387,7 @@ impl<M: Memory> Window<M> {
             return from.copy_to(there);
         }
         let head = self.head(Kind::Put, place, from.size())?;
-        self.unflushed.insert(place.target);
+        self.is_asked_for(place.target, from.size());
         let message = head.encode(from.size(), |bytes| from.read(0, bytes));
         Ok(self.tell(endpoint, place.target, message)?)
     }
@@ -406,7 +412,7 @@ impl<M: Memory> Window<M> {
         }
         let head = self.head(Kind::Get, place, size)?;
         fits(size, &into)?;
-        self.unflushed.insert(place.target);
+        self.is_asked_for(place.target, 0);
         let pending =
             Pending { target: place.target, into: Some(into), is_awaited, is_lock: false };
         self.ask(endpoint, pending, |number| Head { number, ..head }.alone())
@@ -445,7 +451,7 @@ impl<M: Memory> Window<M> {
             self.change(&there, &head, &packed(&mut from, data), into)?;
             return Ok(None);
         }
-        self.unflushed.insert(target);
+        self.is_asked_for(target, data);
         let mut make =
             |number| Head { number, ..head.clone() }.encode(data, |bytes| from.read(0, bytes));
         if into.is_none() {
@@ -473,7 +479,7 @@ impl<M: Memory> Window<M> {
             let both = [packed(&mut new, size), packed(&mut expected, size)].concat();
             return self.change(&there, &head, &both, Some(into));
         }
-        self.unflushed.insert(place.target);
+        self.is_asked_for(place.target, 2 * size);
         let pending =
             Pending { target: place.target, into: Some(into), is_awaited: false, is_lock: false };
         self.ask(endpoint, pending, |number| {
@@ -493,14 +499,40 @@ impl<M: Memory> Window<M> {
         endpoint: &mut Endpoint<C, Typed<M>>,
         target: Option<u32>,
     ) -> Vec<Access> {
-        let mut targets = match target {
-            None => std::mem::take(&mut self.unflushed),
-            Some(target) => self.unflushed.take(&target).into_iter().collect(),
+        let mut targets: BTreeSet<u32> = match target {
+            None => std::mem::take(&mut self.unflushed).into_keys().collect(),
+            Some(target) => {
+                self.unflushed.remove_entry(&target).into_iter().map(|it| it.0).collect()
+            }
         };
         // A flush of another thread may be on its way, behind what this one asked for.
         let asked = self.asked.targets();
         targets.extend(asked.filter(|it| target.is_none_or(|target| target == *it)));
         targets.into_iter().map(|target| self.signal(endpoint, target, Kind::Flush)).collect()
+    }
+
+    /// The same, as far as buffers here go. What is written has left its buffer; what is read has
+    /// come only when the target has done all before it, so that is flushed. So are targets that
+    /// were sent much, which is kept here until they take it.
+    pub fn flush_local<C: Carrier>(
+        &mut self,
+        endpoint: &mut Endpoint<C, Typed<M>>,
+        target: Option<u32>,
+    ) -> Vec<Access> {
+        // What is asked of a target must not depend on how soon others answer.
+        if endpoint.is_coscheduled() || endpoint.is_told() {
+            return self.flush(endpoint, target);
+        }
+        let much = self.unflushed.iter().filter(|(_, bytes)| **bytes > UNFLUSHED_MAX);
+        let much = much.map(|(target, _)| *target);
+        let targets: BTreeSet<u32> = much.chain(self.asked.read()).collect();
+        let targets = targets.into_iter().filter(|it| target.is_none_or(|target| target == *it));
+        targets.flat_map(|target| self.flush(endpoint, Some(target))).collect()
+    }
+
+    /// A target is asked for something that has so many bytes.
+    fn is_asked_for(&mut self, target: u32, bytes: usize) {
+        *self.unflushed.entry(target).or_default() += bytes;
     }
 
     /// How something has ended, if it has. It is forgotten then. `is_gone` says whether a rank of
@@ -702,69 +734,4 @@ fn fits<M: Memory>(size: usize, into: &Typed<M>) -> Result<()> {
         return Err(Error::new(Class::Truncate, what).of("target_count"));
     }
     Ok(())
-}
-
-/// The windows of a process.
-pub struct Windows<M: Memory>(Vec<Window<M>>);
-
-impl<M: Memory> Default for Windows<M> {
-    fn default() -> Windows<M> {
-        Windows(Vec::new())
-    }
-}
-
-impl<M: Memory> Windows<M> {
-    /// Whether there are none.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Adds one.
-    pub fn add(&mut self, window: Window<M>) {
-        self.0.push(window);
-    }
-
-    /// Takes one away, which nobody uses any more.
-    pub fn remove(&mut self, context: u64) {
-        self.0.retain(|window| window.context != context);
-    }
-
-    /// The one of a context.
-    ///
-    /// # Errors
-    /// [`Class::Win`].
-    pub fn get(&mut self, context: u64) -> Result<&mut Window<M>> {
-        let found = self.0.iter_mut().find(|window| window.context == context);
-        found.ok_or_else(|| Error::new(Class::Win, "the window has been freed"))
-    }
-
-    /// Whether something was asked that was not answered.
-    pub(crate) fn are_asked(&self) -> bool {
-        self.0.iter().any(|window| !window.asked.is_empty())
-    }
-
-    /// The windows of which somebody waits for this rank's lock: the context, who have it, and who
-    /// is the next, by their numbers in the job.
-    pub(crate) fn contended(&self) -> impl Iterator<Item = (u64, Vec<u32>, u32)> {
-        self.0.iter().filter_map(|window| {
-            let world = |rank: &u32| window.group.world(*rank);
-            let next = window.own.locks.next()?;
-            let holders = window.own.locks.waited_for().iter().map(world).collect();
-            Some((window.context, holders, world(&next)))
-        })
-    }
-
-    /// Takes what has come, and carries it out; whether anything was done.
-    ///
-    /// # Errors
-    /// That nothing can be carried any more.
-    pub fn advance<C: Carrier>(&mut self, endpoint: &mut Endpoint<C, Typed<M>>) -> Result<bool> {
-        self.0.iter_mut().try_fold(false, |moved, window| Ok(window.advance(endpoint)? | moved))
-    }
-
-    /// The window of something that was asked for.
-    pub(crate) fn of(&mut self, access: Access) -> Option<&mut Window<M>> {
-        self.get(access.context).ok()
-    }
 }

@@ -3,28 +3,12 @@
 use super::change;
 use super::lock::Lock;
 use super::queue::{Queue, Waiting};
+use super::regions::{Region, Regions};
 use super::wire::{Head, Kind};
 use crate::buffer::{Memory, Typed};
 use crate::datatype::Run;
 use crate::error::{Class, Error, Result};
 use std::collections::HashMap;
-
-/// Memory that others may use.
-pub struct Region<M> {
-    /// What displacements say for its first byte: 0, or in a dynamic window its address.
-    pub start: i64,
-    /// Bytes.
-    pub size: usize,
-    /// The first byte.
-    pub memory: M,
-}
-
-impl<M> Region<M> {
-    /// What displacements say for the byte behind the last.
-    fn end(&self) -> i64 {
-        self.start.saturating_add(self.size as i64)
-    }
-}
 
 /// What is answered where a lock is not to be had at once.
 pub(super) const BUSY: Class = Class::Pending;
@@ -61,7 +45,7 @@ fn freed<M: Memory>(rank: u32) -> Answer<M> {
 
 /// A rank's own part.
 pub(super) struct Target<M> {
-    pub regions: Vec<Region<M>>,
+    pub regions: Regions<M>,
     /// Whether other ranks have the memory at addresses of theirs.
     pub is_shared: bool,
     /// Its lock.
@@ -75,7 +59,7 @@ pub(super) struct Target<M> {
 }
 
 impl<M: Memory> Target<M> {
-    pub fn new(regions: Vec<Region<M>>, size: u32) -> Target<M> {
+    pub fn new(regions: Regions<M>, size: u32) -> Target<M> {
         let none = vec![0; size as usize];
         let (locks, faults) = (Queue::of(Lock::apart(size)), HashMap::new());
         let posts = none.clone();
@@ -212,11 +196,11 @@ impl<M: Memory> Target<M> {
     /// The memory that runs are in, and how far behind its address they begin.
     fn memory(&self, at: i64, runs: &[Run]) -> Result<(M, isize)> {
         let (lowest, highest) = reach(at, runs)?;
-        let first = self.regions.iter().find(|it| it.start <= lowest && lowest < it.end());
+        let first = self.regions.at(lowest);
         // Memory that was attached in parts which follow one another is one memory.
         let mut end = first.map(Region::end);
         while let Some(at) = end.filter(|end| *end < highest) {
-            end = self.regions.iter().find(|it| it.start <= at && at < it.end()).map(Region::end);
+            end = self.regions.at(at).map(Region::end);
         }
         if let (Some(region), Some(_)) = (first, end) {
             return Ok((region.memory.clone(), (at - region.start) as isize));

@@ -139,7 +139,7 @@ fn ranks_of(
             units: vec![8; ranks as usize],
         };
         let mut windows = Windows::default();
-        let mut window = Window::new(shape, vec![region]);
+        let mut window = Window::new(shape, Some(region));
         if rank < near {
             // Each of them knows where the others' memory lies; what has no bytes is anywhere.
             (0..near).for_each(|other| window.lies_at(other, memory.memory().clone()));
