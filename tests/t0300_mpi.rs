@@ -514,6 +514,11 @@ fn files_are_right_on_one_node_and_on_several() {
 }
 
 #[test]
+fn ranks_open_one_file_or_none_and_all_are_told_what_is_wrong() {
+    is_right_everywhere("opening");
+}
+
+#[test]
 fn what_ranks_write_together_is_in_the_file_byte_by_byte_and_nothing_else_is_touched() {
     is_right_everywhere("woven");
 }

@@ -155,7 +155,7 @@ impl File {
         }
         let _lock = is_atomic.then(|| Lock::new(self, act)).transpose()?;
         let _apart = match act == Act::Write && !is_atomic && !self.is_coherent() {
-            true => Apart::new(&self.file, view.extents(position, size)?),
+            true => Apart::new(self, view.extents(position, size)?)?,
             false => None,
         };
         let name = &self.name;
@@ -304,7 +304,7 @@ fn read(
 }
 
 /// Reads bytes that lie together; fewer at the file's end only.
-fn read_at(file: &std::fs::File, at: u64, into: &mut [u8]) -> io::Result<usize> {
+pub(super) fn read_at(file: &std::fs::File, at: u64, into: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < into.len() {
         match file.read_at(&mut into[done..], at + done as u64) {

@@ -1,11 +1,12 @@
 //! Keeping accesses of several ranks apart, and what nodes keep of a file for themselves.
 
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::sync::{MutexGuard, PoisonError};
 
 use muster_mpi::error::{Class, Result};
 use muster_mpi::file::Extent;
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, StatFs};
 use rustix::io::retry_on_intr;
 
 use super::File;
@@ -19,9 +20,26 @@ use crate::world::{World, world};
 const CACHED: [u32; 7] =
     [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x5346_414f, 0x0102_1997, 0x6573_5546];
 
+/// Types of file systems that no other machine sees: ext2 to ext4, XFS, Btrfs, ZFS, Bcachefs, F2FS,
+/// tmpfs, ramfs and overlays.
+const LOCAL: [u32; 9] = [
+    0xef53,
+    0x5846_5342,
+    0x9123_683e,
+    0x2fc1_2fc1,
+    0xca45_1a4e,
+    0xf2f5_2010,
+    0x0102_1994,
+    0x8584_58f6,
+    0x794c_7630,
+];
+
 /// Keeps others' accesses away as long as it is there: of other ranks by the system's lock, which
 /// belongs to the open file; and so of other threads by one of ours.
-pub(super) struct Lock<'a>(&'a File, #[allow(dead_code)] MutexGuard<'a, ()>);
+pub(super) struct Lock<'a> {
+    file: &'a File,
+    _turn: MutexGuard<'a, ()>,
+}
 
 impl Lock<'_> {
     pub(super) fn new(file: &File, act: Act) -> Result<Lock<'_>> {
@@ -29,17 +47,17 @@ impl Lock<'_> {
             Act::Read => FlockOperation::LockShared,
             Act::Write => FlockOperation::LockExclusive,
         };
-        let own = file.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = file.turn();
         let locked = retry_on_intr(|| rustix::fs::flock(&file.file, how));
         locked.map_err(|error| failed("lock", &file.name, error))?;
-        Ok(Lock(file, own))
+        Ok(Lock { file, _turn: turn })
     }
 }
 
 impl Drop for Lock<'_> {
     fn drop(&mut self) {
         // Were it refused, closing the file would do it.
-        let _ = rustix::fs::flock(&self.0.file, FlockOperation::Unlock);
+        let _ = rustix::fs::flock(&self.file.file, FlockOperation::Unlock);
     }
 }
 
@@ -47,23 +65,37 @@ impl Drop for Lock<'_> {
 /// read or written: they write back whole pages, with what they think of the bytes beside those
 /// that were written, which another node may have written meanwhile. A lock has NFS write back
 /// these bytes alone, and before it is given up (Linux, `nfs_can_extend_write`, `fs/nfs/write.c`).
+///
+/// The lock belongs to the open file, as that of [`Lock`] does: one thread has it at a time.
 pub(super) struct Apart<'a> {
-    file: &'a std::fs::File,
-    start: u64,
-    end: u64,
+    file: &'a File,
+    range: (u64, u64),
+    _turn: MutexGuard<'a, ()>,
 }
 
-impl<'a> Apart<'a> {
+impl Apart<'_> {
     /// None where the system has no such locks.
     pub(super) fn new(
-        file: &'a std::fs::File,
+        file: &File,
         extents: impl Iterator<Item = Extent>,
-    ) -> Option<Apart<'a>> {
-        let (start, end) = extents.fold((u64::MAX, 0), |(start, end), extent| {
+    ) -> Result<Option<Apart<'_>>> {
+        let range = extents.fold((u64::MAX, 0), |(start, end), extent| {
             (start.min(extent.at), end.max(extent.end()))
         });
-        let locked = retry_on_intr(|| set_lock(file, (start, end), libc::F_WRLCK));
-        locked.ok().map(|()| Apart { file, start, end })
+        let turn = file.turn();
+        let is_locked = lock(&file.file, range, &file.name)?;
+        Ok(is_locked.then_some(Apart { file, range, _turn: turn }))
+    }
+}
+
+/// Locks a part of a file; false where the system has no such locks. Others' writes may be lost
+/// where it has them and this one fails.
+fn lock(file: &std::fs::File, range: (u64, u64), name: &Path) -> Result<bool> {
+    let locked = retry_on_intr(|| set_lock(file, range, libc::F_WRLCK));
+    match locked.map_err(|error| failed("lock", name, error)) {
+        Ok(()) => Ok(true),
+        Err(error) if error.class == Class::UnsupportedOperation => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
@@ -92,20 +124,23 @@ fn set_lock(
 impl Drop for Apart<'_> {
     fn drop(&mut self) {
         // Were it refused, closing the file would do it.
-        let _ = set_lock(self.file, (self.start, self.end), libc::F_UNLCK);
+        let _ = set_lock(&self.file.file, self.range, libc::F_UNLCK);
     }
 }
 
 impl File {
     /// Whether a rank sees at once what another one has written: not where each node keeps what it
-    /// has read, and the other one is elsewhere.
+    /// has read, and the other one is elsewhere. That one may have opened the file by itself, so
+    /// all ranks of the job count.
     pub(super) fn is_coherent(&self) -> bool {
-        let is_near = |world: &World| {
-            let mut ranks = self.comm.inner.group().members();
-            ranks.all(|rank| world.neighbours.contains(&rank))
-        };
+        let is_near = |world: &World| world.neighbours.len() == world.size as usize;
         let is = || world().is_ok_and(is_near) || !self.is_cached();
         *self.coherent.get_or_init(is)
+    }
+
+    /// Waits for this thread's turn to lock it: to the system all threads are one.
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Has this node forget what it has read of it. Where the system has no locks it does not.
@@ -121,5 +156,28 @@ impl File {
     pub(super) fn is_cached(&self) -> bool {
         let stat = rustix::fs::fstatfs(&self.file);
         stat.map_or(true, |stat| CACHED.contains(&(stat.f_type as u32)))
+    }
+}
+
+/// Whether no other machine sees a file system, as far as is known.
+pub(super) fn is_local(stat: rustix::io::Result<StatFs>) -> bool {
+    stat.is_ok_and(|stat| LOCAL.contains(&(stat.f_type as u32)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_cannot_be_locked_is_not_written_as_if_there_were_no_locks() {
+        let path = std::env::temp_dir().join(format!("muster-lock.{}", std::process::id()));
+        std::fs::write(&path, "bytes").expect("a file");
+        let file = std::fs::OpenOptions::new().write(true).open(&path).expect("it is there");
+        assert!(lock(&file, (1, 3), &path).expect("it can be locked"));
+        // The system refuses this lock, though it has locks: it has no right to write.
+        let other = std::fs::File::open(&path).expect("it is there");
+        let error = lock(&other, (3, 4), &path).expect_err("refused");
+        assert!(error.what.starts_with("cannot lock '"), "{error}");
+        std::fs::remove_file(&path).expect("it is there");
     }
 }

@@ -47,12 +47,12 @@ pub struct File {
     /// How it was opened (`MPI_MODE_...`).
     mode: c_int,
     /// Its ranks; nobody else sends messages here.
-    comm: Comm,
+    comm: Arc<Comm>,
     /// The position of the shared pointer.
     shared: Counter,
-    /// Held by the thread whose atomic access it is.
+    /// Held by the thread that has locked it.
     turn: Mutex<()>,
-    /// Whether its ranks see at once what each of them writes, once somebody has asked.
+    /// Whether ranks see at once what each of them writes, once somebody has asked.
     coherent: OnceLock<bool>,
     /// What changes.
     state: Mutex<State>,
@@ -160,11 +160,19 @@ impl File {
 
 /// See [`File::together`].
 fn together<T>(comm: &Comm, own: Result<T>) -> Result<T> {
-    let number = own.as_ref().err().map_or(MPI_SUCCESS, |error| error.class.number());
-    let said = all_say(comm, &[number])?;
-    let failed = said.iter().position(|said| said[0] != MPI_SUCCESS);
-    let other = failed.map(|rank| {
-        let class = Class::of_number(said[rank][0]).unwrap_or(Class::Other);
+    let said = all_say(comm, &[said(&own)])?;
+    all_well(own, said.iter().map(|said| said[0]))
+}
+
+/// What a rank says of what it has done.
+fn said<T>(own: &Result<T>) -> c_int {
+    own.as_ref().err().map_or(MPI_SUCCESS, |error| error.class.number())
+}
+
+/// What a rank gets where each has said so.
+fn all_well<T>(own: Result<T>, said: impl Iterator<Item = c_int>) -> Result<T> {
+    let other = said.enumerate().find(|(_, said)| *said != MPI_SUCCESS).map(|(rank, said)| {
+        let class = Class::of_number(said).unwrap_or(Class::Other);
         Error::new(class, format!("it failed on rank {rank}: {}", class.meaning()))
     });
     match other {

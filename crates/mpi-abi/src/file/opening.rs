@@ -2,23 +2,27 @@
 
 use std::ffi::{OsStr, c_int};
 use std::fs::{self, OpenOptions};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use muster_mpi::counter::Counter;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::file::View;
+use rustix::fs::{fstatfs, statfs};
 
 use super::failure::failed;
-use super::{FILES, File, Form, State, file, together};
+use super::lock::is_local;
+use super::{FILES, File, Form, State, all_well, file, said, together};
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::communicator::{Comm, all_say, communicator};
+use crate::communicator::{Comm, all_say, communicator, halves};
 use crate::errhandler;
 use crate::export::export;
 use crate::failure;
-use crate::info;
+use crate::info::{self, Info};
 use crate::object;
 use crate::pointer::{Out, Text};
 use crate::world::world;
@@ -47,24 +51,72 @@ fn check_mode(mode: c_int) -> Result<()> {
 fn open_here(name: &Path, mode: c_int, is_first: bool) -> Result<fs::File> {
     let mut options = OpenOptions::new();
     options.read(mode & MPI_MODE_WRONLY == 0).write(mode & MPI_MODE_RDONLY == 0);
-    if mode & MPI_MODE_CREATE != 0 {
-        // Another node may remember that there was none (NFS), unless it is asked to create it.
-        options.create(true).create_new(is_first && mode & MPI_MODE_EXCL != 0);
+    let creates = mode & MPI_MODE_CREATE != 0;
+    if creates && is_first {
+        options.create(true).create_new(mode & MPI_MODE_EXCL != 0);
     }
     let failed = |error| failed("open", name, error);
-    let file = options.open(name).map_err(failed)?;
+    let opened = options.open(name).or_else(|error| match error.kind() {
+        // Another node may remember that there was none (NFS), unless it is asked to create it.
+        io::ErrorKind::NotFound if creates && !is_first && !is_local(statfs(folder(name))) => {
+            options.create(true).open(name)
+        }
+        _ => Err(error),
+    });
+    let file = opened.map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {
-        return Err(failed(std::io::Error::from_raw_os_error(libc::EISDIR)));
+        return Err(failed(io::Error::from_raw_os_error(libc::EISDIR)));
     }
     Ok(file)
 }
 
-/// Opens a file on all ranks, or on none.
-fn open(comm: &Comm, name: PathBuf, mode: c_int) -> Result<File> {
+/// The folder of a name.
+fn folder(name: &Path) -> &Path {
+    let folder = name.parent().filter(|it| !it.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// Which file it is: of which machine, and its numbers there. Nothing where other machines may see
+/// it as well, and know it by other numbers.
+fn identity(file: &fs::File) -> io::Result<[u64; 4]> {
+    if !is_local(fstatfs(file)) {
+        return Ok([0; 4]);
+    }
+    let machine = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    let machine = u128::from_str_radix(&machine.trim_end().replace('-', ""), 16);
+    let machine = machine.map_err(io::Error::other)?;
+    let metadata = file.metadata()?;
+    Ok([machine as u64, (machine >> 64) as u64, metadata.dev(), metadata.ino()])
+}
+
+/// That all ranks have opened one file, as far as is known: nodes may have folders of one name, and
+/// then each a part of what ranks write.
+fn check_same(comm: &Comm, file: &fs::File, name: &Path) -> Result<()> {
+    let own = identity(file).map_err(|error| failed("look at", name, error));
+    let own: Vec<i32> = together(comm, own)?.into_iter().flat_map(halves).collect();
+    let said = all_say(comm, &own)?;
+    let known = || said.iter().enumerate().filter(|(_, it)| it.iter().any(|half| *half != 0));
+    let Some((one, first)) = known().next() else { return Ok(()) };
+    match known().find(|(_, it)| *it != first) {
+        None => Ok(()),
+        Some((other, _)) => {
+            let name = name.display();
+            let what = format!(
+                "'{name}' is one file on rank {one} and another on rank {other}: it must be where \
+                 all ranks see the same"
+            );
+            Err(Error::new(Class::NotSame, what).of("filename"))
+        }
+    }
+}
+
+/// Opens a file on all ranks, or on none. All come, also those that were asked for no file.
+fn open(comm: &Comm, asked: Result<(PathBuf, Info)>, mode: c_int) -> Result<(File, Info)> {
     if comm.inner.remote().is_some() {
         return Err(Error::new(Class::Comm, "a file is opened by an intracommunicator"));
     }
-    let said = all_say(comm, &[mode])?;
+    let said = all_say(comm, &[mode, said(&asked)])?;
+    let (name, hints) = all_well(asked, said.iter().map(|said| said[1]))?;
     if let Some(rank) = said.iter().position(|other| other[0] != mode) {
         let what = format!("the mode is {mode} here and {} on rank {rank}", said[rank][0]);
         return Err(Error::new(Class::NotSame, what).of("amode"));
@@ -73,7 +125,7 @@ fn open(comm: &Comm, name: PathBuf, mode: c_int) -> Result<File> {
     let context = comm.inner.next_context(0);
     let inner = comm.inner.with(context, comm.inner.group().clone(), None);
     let inner = inner.expect("who has a communicator is of its group");
-    let own = Comm::new(inner, MPI_COMM_NULL, None);
+    let own = Arc::new(Comm::new(inner, MPI_COMM_NULL, None));
     let is_first = own.inner.rank() == 0;
     let first = if is_first { open_here(&name, mode, true).map(Some) } else { Ok(None) };
     let here = match together(&own, first)? {
@@ -81,6 +133,9 @@ fn open(comm: &Comm, name: PathBuf, mode: c_int) -> Result<File> {
         None => open_here(&name, mode, false),
     };
     let file = together(&own, here)?;
+    if mode & MPI_MODE_RDONLY == 0 {
+        check_same(&own, &file, &name)?;
+    }
     let view = View::default();
     let mut position = 0;
     if mode & MPI_MODE_APPEND != 0 {
@@ -96,20 +151,25 @@ fn open(comm: &Comm, name: PathBuf, mode: c_int) -> Result<File> {
     let coherent = OnceLock::new();
     let opened = File { file, name, place, mode, comm: own, shared, turn, coherent, state };
     opened.barrier()?;
-    Ok(opened)
+    Ok((opened, hints))
 }
+
+/// What ROMIO takes before a name: the type of the file system, which nobody needs to know here.
+const TYPES: [&[u8]; 7] = [b"ufs:", b"nfs:", b"xfs:", b"panfs:", b"lustre:", b"gpfs:", b"pvfs2:"];
 
 /// The path that a text says.
 fn path(name: Text<'_>) -> Result<PathBuf> {
     let name = name.bytes()?;
+    let name = TYPES.iter().find_map(|it| name.strip_prefix(*it)).unwrap_or(name);
     if name.is_empty() {
         return Err(Error::new(Class::BadFile, "the file's name is empty"));
     }
     Ok(PathBuf::from(OsStr::from_bytes(name)))
 }
 
-/// Closes a file: its data are the system's when all ranks go on.
-fn close(file: &File) -> Result<()> {
+/// Closes a file: its data are the system's when all ranks go on, and none has it open any more,
+/// also when one deletes it.
+fn close(file: Arc<File>) -> Result<()> {
     if file.state().begun.is_some() {
         let what = format!("{} has a collective access that was not ended", file.name.display());
         return Err(Error::new(Class::File, what));
@@ -117,17 +177,22 @@ fn close(file: &File) -> Result<()> {
     file.barrier()?;
     file.shared.end(&world()?.process);
     // Where what was written is elsewhere, it may turn out late that there is no room.
-    let is_kept = file.is_cached() && !file.is(MPI_MODE_DELETE_ON_CLOSE);
-    let synced = match is_kept && !file.is(MPI_MODE_RDONLY) {
+    let is_deleted = file.is(MPI_MODE_DELETE_ON_CLOSE);
+    let synced = match file.is_cached() && !is_deleted && !file.is(MPI_MODE_RDONLY) {
         true => file.file.sync_all().map_err(|error| failed("sync", &file.name, error)),
         false => Ok(()),
     };
-    let is_deleter = file.is(MPI_MODE_DELETE_ON_CLOSE) && file.comm.inner.rank() == 0;
-    let deleted = match is_deleter {
-        true => fs::remove_file(&file.place).map_err(|error| failed("delete", &file.name, error)),
-        false => Ok(()),
+    let (comm, name, place) = (file.comm.clone(), file.name.clone(), file.place.clone());
+    drop(file);
+    together(&comm, synced)?;
+    if !is_deleted {
+        return Ok(());
+    }
+    let deleted = match comm.inner.rank() {
+        0 => fs::remove_file(place).map_err(|error| failed("delete", &name, error)),
+        _ => Ok(()),
     };
-    file.together(synced.and(deleted))
+    together(&comm, deleted)
 }
 
 export! {
@@ -135,8 +200,10 @@ export! {
     fn MPI_File_open(
         comm: MPI_Comm, filename: Text<'_>, amode: c_int, hints: MPI_Info, fh: Out<MPI_File>,
     ) on MPI_FILE_NULL {
-        let (name, hints) = (path(filename)?, info::infos(hints)?);
-        let opened = open(&*communicator(comm)?, name, amode)?;
+        // What a file that cannot be opened leaves there.
+        let cleared = fh.set(MPI_FILE_NULL);
+        let asked = cleared.and_then(|()| Ok((path(filename)?, info::infos(hints)?)));
+        let (opened, hints) = open(&*communicator(comm)?, asked, amode)?;
         let handle = MPI_File(FILES.insert(opened));
         object::add(handle.into(), object::with(MPI_FILE_NULL.into(), |it| it.handler)?);
         object::with(handle.into(), |it| it.info = hints)?;
@@ -148,9 +215,9 @@ export! {
         let handle = fh.get()?;
         let known = file(handle)?;
         let action = errhandler::action(handle.into())?;
-        let closed = close(&known).inspect_err(|_| failure::note_for(handle.into(), action));
-        object::remove(handle.into()).inspect_err(|_| failure::note(handle.into()))?;
         FILES.remove(handle.0)?;
+        let closed = close(known).inspect_err(|_| failure::note_for(handle.into(), action));
+        object::remove(handle.into()).inspect_err(|_| failure::note(handle.into()))?;
         fh.set(MPI_FILE_NULL)?;
         closed
     }
