@@ -1,14 +1,16 @@
 //! What a file is, and how large (MPI-5.0, sections 14.2 and 14.6).
 
 use std::ffi::c_int;
+use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 use muster_mpi::error::{Class, Error, Result};
 use rustix::fs::FallocateFlags;
-use rustix::io::retry_on_intr;
+use rustix::io::Errno;
 
 use super::failure::failed;
-use super::{File, file};
+use super::{File, access, file};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::export::export;
@@ -54,29 +56,43 @@ impl File {
 }
 
 /// Bytes for which room is asked at a time: what a signal interrupts is undone on some file
-/// systems, and begun anew.
-const ROOM: usize = 1 << 20;
+/// systems, and begun anew. Where none comes they are more and more, for each time may be a message
+/// to a server.
+const ROOM: u64 = 1 << 20;
+const MOST_ROOM: u64 = 1 << 30;
 
-/// Has the system keep room for the first bytes of a file. On a file system that cannot the file is
-/// as large, at least.
+/// Has the system keep room for the first bytes of a file.
 fn preallocate(file: &File, size: u64) -> io::Result<()> {
-    if size == 0 {
-        return Ok(());
-    }
-    let flags = FallocateFlags::empty();
-    let mut parts = (0..size).step_by(ROOM).map(|at| (at, (size - at).min(ROOM as u64)));
-    let kept = parts.try_for_each(|(at, length)| {
-        retry_on_intr(|| rustix::fs::fallocate(&file.file, flags, at, length))
-    });
-    match kept {
-        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => {
-            match file.file.metadata()?.len() < size {
-                true => file.file.set_len(size),
-                false => Ok(()),
+    let (mut at, mut piece) = (0, ROOM);
+    while at < size {
+        let length = piece.min(size - at);
+        match rustix::fs::fallocate(&file.file, FallocateFlags::empty(), at, length) {
+            Ok(()) => (at, piece) = (at + length, (2 * piece).min(MOST_ROOM)),
+            Err(Errno::INTR) => piece = ROOM,
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                // What is there cannot be looked at where the file is only written.
+                let start = if file.is(MPI_MODE_WRONLY) { file.file.metadata()?.len() } else { 0 };
+                return fill(&file.file, start, size);
             }
+            Err(error) => return Err(error.into()),
         }
-        done => Ok(done?),
     }
+    Ok(())
+}
+
+/// The same on a file system that cannot, from a byte on: what is there is written again, and zeros
+/// behind it.
+fn fill(file: &fs::File, mut at: u64, size: u64) -> io::Result<()> {
+    let mut bytes = vec![0; ROOM as usize];
+    while at < size {
+        let piece = &mut bytes[..ROOM.min(size - at) as usize];
+        let there = access::read_at(file, at, piece)?;
+        piece[there..].fill(0);
+        file.write_all_at(piece, at)?;
+        at += piece.len() as u64;
+    }
+    // Where the room is elsewhere, it may turn out only now that there is none.
+    file.sync_data()
 }
 
 export! {
@@ -144,5 +160,33 @@ export! {
             false => file.look_anew(),
         });
         file.together(looked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn where_the_system_keeps_no_room_all_of_it_is_written_and_what_was_there_stays() {
+        let path = std::env::temp_dir().join(format!("muster-room.{}", std::process::id()));
+        let mut options = fs::OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(true).open(&path);
+        let file = file.expect("a file");
+        file.write_all_at(b"there", ROOM - 2).expect("written");
+        file.set_len(ROOM + 100).expect("set");
+        fill(&file, 0, 3 * ROOM + 5).expect("filled");
+        let metadata = file.metadata().expect("it is there");
+        assert_eq!(metadata.len(), 3 * ROOM + 5);
+        assert!(metadata.blocks() * 512 >= metadata.len(), "it has holes");
+        let bytes = fs::read(&path).expect("read");
+        let at = ROOM as usize - 2;
+        assert_eq!(&bytes[at..at + 5], b"there");
+        assert!(bytes[..at].iter().chain(&bytes[at + 5..]).all(|byte| *byte == 0));
+        // What is there is enough.
+        fill(&file, 0, 10).expect("filled");
+        assert_eq!(fs::read(&path).expect("read"), bytes);
+        fs::remove_file(&path).expect("it is there");
     }
 }
