@@ -22,7 +22,7 @@ use crate::communicator::{Comm, all_say, communicator, halves};
 use crate::errhandler;
 use crate::export::export;
 use crate::failure;
-use crate::info::{self, Info};
+use crate::info;
 use crate::object;
 use crate::pointer::{Out, Text};
 use crate::world::world;
@@ -77,23 +77,19 @@ fn folder(name: &Path) -> &Path {
 }
 
 /// Which file it is: of which machine, and its numbers there. Nothing where other machines may see
-/// it as well, and know it by other numbers.
-fn identity(file: &fs::File) -> io::Result<[u64; 4]> {
-    if !is_local(fstatfs(file)) {
-        return Ok([0; 4]);
-    }
-    let machine = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
-    let machine = u128::from_str_radix(&machine.trim_end().replace('-', ""), 16);
-    let machine = machine.map_err(io::Error::other)?;
-    let metadata = file.metadata()?;
-    Ok([machine as u64, (machine >> 64) as u64, metadata.dev(), metadata.ino()])
+/// it as well, and know it by other numbers; nor for what keeps nothing, such as `/dev/null`.
+fn identity(file: &fs::File) -> [u64; 4] {
+    let metadata = file.metadata().ok().filter(fs::Metadata::is_file);
+    let Some(metadata) = metadata.filter(|_| is_local(fstatfs(file))) else { return [0; 4] };
+    let machine = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let machine = u128::from_str_radix(&machine.trim_end().replace('-', ""), 16).unwrap_or(0);
+    [machine as u64, (machine >> 64) as u64, metadata.dev(), metadata.ino()]
 }
 
 /// That all ranks have opened one file, as far as is known: nodes may have folders of one name, and
 /// then each a part of what ranks write.
 fn check_same(comm: &Comm, file: &fs::File, name: &Path) -> Result<()> {
-    let own = identity(file).map_err(|error| failed("look at", name, error));
-    let own: Vec<i32> = together(comm, own)?.into_iter().flat_map(halves).collect();
+    let own: Vec<i32> = identity(file).into_iter().flat_map(halves).collect();
     let said = all_say(comm, &own)?;
     let known = || said.iter().enumerate().filter(|(_, it)| it.iter().any(|half| *half != 0));
     let Some((one, first)) = known().next() else { return Ok(()) };
@@ -111,12 +107,12 @@ fn check_same(comm: &Comm, file: &fs::File, name: &Path) -> Result<()> {
 }
 
 /// Opens a file on all ranks, or on none. All come, also those that were asked for no file.
-fn open(comm: &Comm, asked: Result<(PathBuf, Info)>, mode: c_int) -> Result<(File, Info)> {
+fn open(comm: &Comm, asked: Result<PathBuf>, mode: c_int) -> Result<File> {
     if comm.inner.remote().is_some() {
         return Err(Error::new(Class::Comm, "a file is opened by an intracommunicator"));
     }
     let said = all_say(comm, &[mode, said(&asked)])?;
-    let (name, hints) = all_well(asked, said.iter().map(|said| said[1]))?;
+    let name = all_well(asked, said.iter().map(|said| said[1]))?;
     if let Some(rank) = said.iter().position(|other| other[0] != mode) {
         let what = format!("the mode is {mode} here and {} on rank {rank}", said[rank][0]);
         return Err(Error::new(Class::NotSame, what).of("amode"));
@@ -151,7 +147,7 @@ fn open(comm: &Comm, asked: Result<(PathBuf, Info)>, mode: c_int) -> Result<(Fil
     let coherent = OnceLock::new();
     let opened = File { file, name, place, mode, comm: own, shared, turn, coherent, state };
     opened.barrier()?;
-    Ok((opened, hints))
+    Ok(opened)
 }
 
 /// What ROMIO takes before a name: the type of the file system, which nobody needs to know here.
@@ -202,11 +198,10 @@ export! {
     ) on MPI_FILE_NULL {
         // What a file that cannot be opened leaves there.
         let cleared = fh.set(MPI_FILE_NULL);
-        let asked = cleared.and_then(|()| Ok((path(filename)?, info::infos(hints)?)));
-        let (opened, hints) = open(&*communicator(comm)?, asked, amode)?;
+        let asked = cleared.and_then(|()| info::infos(hints)).and_then(|_| path(filename));
+        let opened = open(&*communicator(comm)?, asked, amode)?;
         let handle = MPI_File(FILES.insert(opened));
         object::add(handle.into(), object::with(MPI_FILE_NULL.into(), |it| it.handler)?);
-        object::with(handle.into(), |it| it.info = hints)?;
         fh.set(handle)
     }
 
