@@ -519,6 +519,16 @@ fn ranks_open_one_file_or_none_and_all_are_told_what_is_wrong() {
 }
 
 #[test]
+fn pipes_are_read_and_written_from_front_to_back() {
+    is_right_everywhere("sequential");
+}
+
+#[test]
+fn ranks_end_together_also_where_a_callback_refuses() {
+    is_right_everywhere("refused");
+}
+
+#[test]
 fn what_ranks_write_together_is_in_the_file_byte_by_byte_and_nothing_else_is_touched() {
     is_right_everywhere("woven");
 }

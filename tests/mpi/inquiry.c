@@ -61,7 +61,14 @@ static int extent(MPI_Datatype datatype, MPI_Aint *bytes, void *extra) {
     return MPI_Type_get_extent(datatype, &low, bytes);
 }
 
-/* Representations of data have names of their own, and files are not converted by them. */
+static int converts(void *memory, MPI_Datatype datatype, int count, void *bytes, MPI_Offset at,
+                    void *extra) {
+    (void)memory, (void)datatype, (void)count, (void)bytes, (void)at, (void)extra;
+    return MPI_ERR_OTHER;
+}
+
+/* Representations of data have names of their own; files are not converted by them, but may be so
+   called where nothing is converted. */
 static void representations(void) {
     MPI_File file;
     CHECK(MPI_Register_datarep("own", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent,
@@ -77,8 +84,34 @@ static void representations(void) {
     snprintf(name, sizeof name, "/tmp/muster-inquiry-%d", (int)(MPI_Wtime() * 1e6));
     MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
     MPI_File_open(MPI_COMM_WORLD, name, mode, MPI_INFO_NULL, &file);
-    code = MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "own", MPI_INFO_NULL);
+    CHECK(MPI_Register_datarep("odd", converts, MPI_CONVERSION_FN_NULL, extent, NULL) ==
+          MPI_SUCCESS);
+    code = MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "odd", MPI_INFO_NULL);
     CHECK(class_of(code) == MPI_ERR_UNSUPPORTED_DATAREP);
+    const char *given[] = {"own", "NATIVE", "Internal", "EXTERNAL32"};
+    const char *known[] = {"own", "native", "internal", "external32"};
+    for (int i = 0; i < 4; i++) {
+        char form[MPI_MAX_DATAREP_STRING];
+        MPI_Datatype etype, filetype;
+        MPI_Offset at;
+        int number = 0x01020304, back = 0;
+        unsigned char bytes[4];
+        CHECK(MPI_File_set_view(file, 4, MPI_INT, MPI_INT, given[i], MPI_INFO_NULL) ==
+              MPI_SUCCESS);
+        MPI_File_get_view(file, &at, &etype, &filetype, form);
+        CHECK(strcmp(form, known[i]) == 0);
+        MPI_File_write_at_all(file, rank, &number, 1, MPI_INT, MPI_STATUS_IGNORE);
+        MPI_File_read_at_all(file, rank, &back, 1, MPI_INT, MPI_STATUS_IGNORE);
+        CHECK(back == number);
+        MPI_File_set_view(file, 4, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+        MPI_File_read_at(file, 4 * rank, bytes, 4, MPI_BYTE, MPI_STATUS_IGNORE);
+        if (i == 3) {
+            CHECK(bytes[0] == 1);
+        } else {
+            CHECK(memcmp(bytes, &number, 4) == 0);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
     MPI_File_close(&file);
 }
 

@@ -63,9 +63,11 @@ export! {
         if world::is_forked() {
             return Ok(());
         }
-        attribute::delete_all(MPI_COMM_SELF.into())?;
+        // The others wait for this rank, also where one of its callbacks fails.
+        let deleted = attribute::delete_all(MPI_COMM_SELF.into());
         communicator::before_end()?;
-        world::end()
+        world::end()?;
+        deleted
     }
 
     /// Ends the job, with an exit status.

@@ -4,13 +4,15 @@
 //! program's memory where it lies together there, too. Otherwise it goes through a buffer, a piece
 //! after the other. Reads whose parts lie near each other read what is between them, too.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 
 use muster_message::Buffer;
 use muster_mpi::buffer::Memory;
 use muster_mpi::error::{Class, Error, Result};
-use muster_mpi::file::{Extent, View};
+use muster_mpi::file::{Extent, Extents, View};
+use rustix::fs::tell;
+use rustix::io::Errno;
 
 use super::failure::failed;
 use super::lock::{Apart, Lock};
@@ -85,9 +87,12 @@ impl File {
                     Where::Ordered => self.advance_ordered(by)?,
                     _ => checked.clone().and_then(|()| self.advance_shared(by))?,
                 };
-                checked?;
-                let (view, form, is_atomic) = self.state().seen();
-                self.transfer(act, (&view, form), position, elements, is_atomic)?
+                let transfer = || {
+                    checked?;
+                    let (view, form, is_atomic) = self.state().seen();
+                    self.transfer(act, (&view, form), position, elements, is_atomic)
+                };
+                if place == Where::Ordered { self.in_turn(transfer)? } else { transfer()? }
             }
         };
         let mut status = EMPTY;
@@ -110,7 +115,7 @@ impl File {
         match (place, &elements) {
             (Where::Ordered, Err(_)) => {
                 self.advance_ordered(0)?;
-                elements.map(|_| EMPTY)
+                self.in_turn(|| elements.map(|_| EMPTY))
             }
             (Where::At(_) | Where::Own, _) if is_together => {
                 self.random()?;
@@ -162,22 +167,76 @@ impl File {
         match act {
             Act::Write => {
                 let mut from = outgoing(elements, form)?;
-                write(&self.file, extents, &mut from).map_err(|it| failed("write to", name, it))?;
-                Ok(size)
+                let written = match self.is_stream() {
+                    true => write_next(&self.file, extents, &mut from),
+                    false => write(&self.file, extents, &mut from),
+                };
+                written.map(|()| size).map_err(|error| failed("write to", name, error))
             }
             Act::Read if form == Form::External => {
                 let mut bytes = of_bytes(Place::scratch(size), size)?;
-                let done = read(&self.file, extents, &mut bytes);
-                let done = done.map_err(|error| failed("read", name, error))?;
+                let done = self.read(extents, &mut bytes)?;
                 incoming(&bytes, &elements, done)?;
                 Ok(done)
             }
             Act::Read => {
                 let mut into = elements;
-                read(&self.file, extents, &mut into).map_err(|error| failed("read", name, error))
+                self.read(extents, &mut into)
             }
         }
     }
+
+    /// Reads parts of it into a buffer, up to its end; how many bytes it was.
+    fn read(&self, extents: Extents<'_>, into: &mut Elements) -> Result<usize> {
+        let done = match self.is_stream() {
+            true => read_next(&self.file, extents, into),
+            false => read(&self.file, extents, into),
+        };
+        done.map_err(|error| failed("read", &self.name, error))
+    }
+
+    /// Whether it is read and written from front to back, as a pipe is: there are no positions.
+    fn is_stream(&self) -> bool {
+        self.is(MPI_MODE_SEQUENTIAL) && tell(&self.file) == Err(Errno::SPIPE)
+    }
+
+    /// Has ranks do something one after the other, where positions do not keep them apart.
+    fn in_turn<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if !self.is_stream() {
+            return work();
+        }
+        let (rank, size) = (self.comm.inner.rank(), self.comm.inner.size());
+        (0..rank).try_for_each(|_| self.barrier())?;
+        let done = work();
+        (rank..size).try_for_each(|_| self.barrier())?;
+        done
+    }
+}
+
+/// Writes all bytes of a buffer to a stream, which has no gaps.
+fn write_next(
+    mut file: &std::fs::File,
+    extents: Extents<'_>,
+    from: &mut Elements,
+) -> io::Result<()> {
+    without_gaps(extents)?;
+    let mut bytes = vec![0; from.size()];
+    from.read(0, &mut bytes);
+    file.write_all(&bytes)
+}
+
+/// Fills a buffer from a stream, up to its end; how many bytes it was.
+fn read_next(file: &std::fs::File, extents: Extents<'_>, into: &mut Elements) -> io::Result<usize> {
+    without_gaps(extents)?;
+    let mut bytes = Vec::new();
+    let done = file.take(into.size() as u64).read_to_end(&mut bytes)?;
+    into.write(0, &bytes);
+    Ok(done)
+}
+
+/// That parts of a stream are one.
+fn without_gaps(mut extents: Extents<'_>) -> io::Result<()> {
+    if extents.nth(1).is_some() { Err(Errno::SPIPE.into()) } else { Ok(()) }
 }
 
 impl State {

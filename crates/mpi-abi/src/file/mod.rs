@@ -78,6 +78,8 @@ enum Form {
     Native,
     Internal,
     External,
+    /// As in memory, by a name that the program has given to it.
+    Own(&'static str),
 }
 
 /// The collective accesses of two calls.

@@ -1,6 +1,5 @@
 //! What a rank sees of a file, as the program says it (MPI-5.0, sections 14.3 and 14.5).
 
-use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use muster_mpi::datatype::Datatype;
@@ -15,14 +14,14 @@ use crate::communicator::all_say;
 use crate::datatype;
 use crate::export::{both, export};
 use crate::info;
-use crate::object;
 use crate::pointer::{Address, Out, Text, TextOut};
 
-/// Names that the program has given to ways of its own. Files are not read and written in these.
-static OWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+/// Names that the program has given to ways of its own, and whether it converts data by functions:
+/// files are not read and written so. They are there for good.
+static OWN: Mutex<Vec<(&str, bool)>> = Mutex::new(Vec::new());
 
 /// Adds one.
-fn register(name: Text<'_>) -> Result<()> {
+fn register(name: Text<'_>, is_converted: bool) -> Result<()> {
     let name = name.text()?;
     if name.len() >= MPI_MAX_DATAREP_STRING as usize {
         let (length, most) = (name.len(), MPI_MAX_DATAREP_STRING - 1);
@@ -30,32 +29,47 @@ fn register(name: Text<'_>) -> Result<()> {
         return Err(Error::new(Class::Arg, what).of("datarep"));
     }
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if FORMS.iter().any(|(it, _)| *it == name) || own.contains(&name) {
+    let mut known = FORMS.iter().map(|form| form.name()).chain(own.iter().map(|(it, _)| *it));
+    if known.any(|it| it == name) {
         let what = format!("there is a data representation '{name}' already");
         return Err(Error::new(Class::DupDatarep, what));
     }
-    own.insert(name);
+    own.push((name.leak(), is_converted));
     Ok(())
 }
 
-/// The names of how data are stored.
-const FORMS: [(&str, Form); 3] =
-    [("native", Form::Native), ("internal", Form::Internal), ("external32", Form::External)];
+/// How data may be stored, whatever the program.
+const FORMS: [Form; 3] = [Form::Native, Form::Internal, Form::External];
 
 impl Form {
+    fn name(self) -> &'static str {
+        match self {
+            Form::Native => "native",
+            Form::Internal => "internal",
+            Form::External => "external32",
+            Form::Own(name) => name,
+        }
+    }
+
+    /// The form of a name. Those that the standard has are known in capitals, too, as programs in
+    /// Fortran have them and others take them.
+    ///
     /// # Errors
     /// [`Class::UnsupportedDatarep`].
     fn of(name: &str) -> Result<Form> {
-        let found = FORMS.iter().find(|(it, _)| *it == name);
-        found.map(|(_, form)| *form).ok_or_else(|| {
-            let is_own = OWN.lock().unwrap_or_else(PoisonError::into_inner).contains(name);
-            let what = if is_own {
-                format!("files are not converted by the functions of '{name}'")
-            } else {
-                format!("'{name}' is none of native, internal and external32")
-            };
-            Error::new(Class::UnsupportedDatarep, what)
-        })
+        let wrong = |what| Err(Error::new(Class::UnsupportedDatarep, what));
+        let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        match own.iter().find(|(it, _)| *it == name) {
+            Some((name, false)) => return Ok(Form::Own(name)),
+            Some((_, true)) => {
+                return wrong(format!("files are not converted by the functions of '{name}'"));
+            }
+            None => {}
+        }
+        match FORMS.into_iter().find(|form| form.name().eq_ignore_ascii_case(name)) {
+            Some(form) => Ok(form),
+            None => wrong(format!("'{name}' is none of native, internal and external32")),
+        }
     }
 
     /// That elements have one size in memory and in the file.
@@ -97,15 +111,15 @@ export! {
                 disp => disp,
             };
             let is_written = !file.is(MPI_MODE_RDONLY);
-            Ok((View::new(disp, etype, filetype, is_written)?, form, hints?))
+            hints?;
+            Ok((View::new(disp, etype, filetype, is_written)?, form))
         });
-        let (view, form, hints) = file.together(made)?;
+        let (view, form) = file.together(made)?;
         file.shared.set(0);
         let own = [woven::is_scattered(&view), file.is_coherent()].map(i32::from);
         let mut state = file.state();
         (state.view, state.form, state.position) = (view, form, 0);
         drop(state);
-        object::with(fh.into(), |it| it.info.extend(hints))?;
         // All are here then, and none goes on before the shared pointer is set.
         let said = all_say(&file.comm, &own)?;
         let is_scattered = said.iter().any(|said| said[0] != 0);
@@ -123,9 +137,7 @@ export! {
         disp.set(state.view.displacement().cast_signed())?;
         etype.set(datatype::handle(state.view.etype()))?;
         filetype.set(datatype::handle(state.view.filetype()))?;
-        let form = FORMS.iter().find(|(_, form)| *form == state.form);
-        let name = form.map_or("", |(name, _)| name);
-        datarep.set(name.as_bytes(), MPI_MAX_DATAREP_STRING).map(|_| ())
+        datarep.set(state.form.name().as_bytes(), MPI_MAX_DATAREP_STRING).map(|_| ())
     }
 
     /// Makes a way to store data known.
@@ -134,8 +146,9 @@ export! {
         write: Option<MPI_Datarep_conversion_function>,
         extent: Option<MPI_Datarep_extent_function>, extra: Address,
     ) on MPI_FILE_NULL {
-        let _ = (read, write, extent, extra);
-        register(datarep)
+        // What is not converted has the extents that it has in memory.
+        let _ = (extent, extra);
+        register(datarep, read.is_some() || write.is_some())
     }
 
     /// The same, by functions that take large counts.
@@ -144,8 +157,9 @@ export! {
         write: Option<MPI_Datarep_conversion_function_c>,
         extent: Option<MPI_Datarep_extent_function>, extra: Address,
     ) on MPI_FILE_NULL {
-        let _ = (read, write, extent, extra);
-        register(datarep)
+        // What is not converted has the extents that it has in memory.
+        let _ = (extent, extra);
+        register(datarep, read.is_some() || write.is_some())
     }
 
     /// Which byte of the file is at an offset.
