@@ -156,16 +156,23 @@ static void in_order(void) {
     MPI_File_close(&file);
 }
 
-/* Hints may be given at any time, and what is not known is let be. */
+/* Hints may be given at any time, and what is not known is let be, and not told. */
 static void hints(void) {
     MPI_Info info, told;
     open_new();
     MPI_Info_create(&info);
     MPI_Info_set(info, "nobody_knows_this", "true");
     MPI_Info_set(info, "collective_buffering", "true");
+    MPI_Info_set(info, "filename", "another");
     CHECK(MPI_File_set_info(file, info) == MPI_SUCCESS);
     MPI_File_get_info(file, &told);
     CHECK(told != MPI_INFO_NULL);
+    char value[MPI_MAX_INFO_VAL];
+    int flag;
+    MPI_Info_get(told, "nobody_knows_this", MPI_MAX_INFO_VAL - 1, value, &flag);
+    CHECK(!flag);
+    MPI_Info_get(told, "filename", MPI_MAX_INFO_VAL - 1, value, &flag);
+    CHECK(flag && strcmp(value, name) == 0);
     MPI_Info_free(&told);
     MPI_Info_free(&info);
     MPI_File_close(&file);

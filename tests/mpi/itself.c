@@ -69,7 +69,14 @@ static void hints(char **argv) {
     MPI_Info_free(&told);
 }
 
-/* Hints of a window are set and told. */
+/* Hints of a window are set and told, with what holds where none was given. */
+static void says(MPI_Info told, const char *key, const char *expected) {
+    char value[MPI_MAX_INFO_VAL];
+    int flag;
+    MPI_Info_get(told, key, MPI_MAX_INFO_VAL - 1, value, &flag);
+    CHECK(flag == (expected != NULL) && (!flag || strcmp(value, expected) == 0));
+}
+
 static void hints_of_windows(void) {
     MPI_Info info, told;
     MPI_Win win;
@@ -80,7 +87,9 @@ static void hints_of_windows(void) {
     MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     CHECK(MPI_Win_set_info(win, info) == MPI_SUCCESS);
     MPI_Win_get_info(win, &told);
-    CHECK(told != MPI_INFO_NULL);
+    says(told, "no_locks", "true");
+    says(told, "accumulate_ordering", "rar,raw,war,waw");
+    says(told, "nobody_knows_this", NULL);
     MPI_Info_free(&told);
     MPI_Info_free(&info);
     MPI_Win_free(&win);

@@ -367,7 +367,7 @@ export! {
         copy.set(MPI_COMM_NULL)?;
         let hints = info::infos(hints)?;
         let made = duplicate(&*communicator(comm)?)?;
-        object::with(made.into(), |it| it.info = hints)?;
+        object::give_hints(made.into(), &hints)?;
         copy.set(made)
     }
 

@@ -309,7 +309,7 @@ export! {
     ) on comm {
         let hints = info::infos(hints)?;
         let made = duplicate(&*communicator(comm)?)?;
-        object::with(made.into(), |it| it.info = hints)?;
+        object::give_hints(made.into(), &hints)?;
         copy.set(made)?;
         request.set(request::insert(comm, Some(Active::Ended(EMPTY)), None))
     }

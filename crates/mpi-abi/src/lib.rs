@@ -33,6 +33,7 @@ mod file;
 mod fortran;
 mod generalized;
 mod group;
+mod hint;
 mod info;
 mod integers;
 mod intercommunicator;

@@ -17,6 +17,7 @@ use crate::abi::types::*;
 use crate::attribute::{self, Hung};
 use crate::errhandler;
 use crate::export::export;
+use crate::hint;
 use crate::info::{self, Info};
 use crate::pointer::{Out, Text, TextOut, cut};
 
@@ -79,8 +80,8 @@ pub struct Object {
     pub handler: MPI_Errhandler,
     /// Values under keys, in the order in which they were set.
     pub attributes: Vec<Hung>,
-    /// Its hints.
-    pub info: Info,
+    /// Hints that it has taken.
+    info: Info,
 }
 
 impl Object {
@@ -169,25 +170,25 @@ fn get_name(id: Id, name: TextOut, length: Out<c_int>) -> Result<()> {
     length.set(name.set(&said, MPI_MAX_OBJECT_NAME)?)
 }
 
-/// Adds hints.
-fn set_info(id: Id, hints: MPI_Info) -> Result<()> {
-    let hints = info::infos(hints)?;
-    with(id, |it| it.info.extend(hints))
+/// Gives it hints, of which it takes those that are known.
+///
+/// # Errors
+/// As [`with`].
+pub fn give_hints(id: Id, hints: &Info) -> Result<()> {
+    with(id, |it| it.info.extend(hint::taken(id.sort, hints)))
 }
 
-/// Memory that messages may lie in, whatever the program asks for (MPI-5.0, section 11.4.3): what
-/// the library has allocated, and what the system has.
-const MEMORY: (&str, &str) = ("mpi_memory_alloc_kinds", "mpi,system");
+/// Gives it hints.
+fn set_info(id: Id, hints: MPI_Info) -> Result<()> {
+    give_hints(id, &info::infos(hints)?)
+}
 
-/// What an object's hints are to the program: those that it has given, and of those that only the
-/// library can know, what it says itself.
+/// What an object's hints are to the program.
 ///
 /// # Errors
 /// As [`with`].
 pub fn hints(id: Id) -> Result<Info> {
-    let mut hints = with(id, |it| it.info.clone())?;
-    hints.set(MEMORY.0, MEMORY.1);
-    Ok(hints)
+    with(id, |it| hint::told(id.sort, &it.info))
 }
 
 /// Tells the hints, in an object of the caller's.

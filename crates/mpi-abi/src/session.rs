@@ -46,12 +46,11 @@ fn no_set() -> Error {
 
 /// Opens a session.
 fn open(info: MPI_Info, handler: MPI_Errhandler, session: Out<MPI_Session>) -> Result<()> {
-    let hints = info::infos(info)?;
+    info::infos(info)?;
     errhandler::checked(Sort::Session, handler)?;
     world::begin_session()?;
     let opened = MPI_Session(OPEN.insert(()));
     object::add(opened.into(), handler);
-    object::with(opened.into(), |it| it.info = hints)?;
     session.set(opened)
 }
 
@@ -78,8 +77,8 @@ export! {
         session.set(MPI_SESSION_NULL)
     }
 
-    /// The hints that it was opened with, and what of them it is: what threads may do is not as it
-    /// was asked for.
+    /// What of the hints that it was opened with it is: what threads may do is not as it was asked
+    /// for.
     fn MPI_Session_get_info(session: MPI_Session, used: Out<MPI_Info>) on session {
         opened(session)?;
         let mut hints = object::hints(session.into())?;

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 
 use muster_mpi::error::{Class, Error, Result};
@@ -121,17 +122,17 @@ export! {
         amode.set(file(fh)?.mode)
     }
 
-    /// Gives it hints.
+    /// Gives it hints, none of which is heeded.
     fn MPI_File_set_info(fh: MPI_File, hints: MPI_Info) on fh {
         file(fh)?;
-        let hints = info::infos(hints)?;
-        object::with(fh.into(), |it| it.info.extend(hints))
+        info::infos(hints).map(drop)
     }
 
-    /// Its hints.
+    /// Its hints: the name by which this rank has opened it.
     fn MPI_File_get_info(fh: MPI_File, hints: Out<MPI_Info>) on fh {
-        file(fh)?;
-        hints.set(info::add(object::hints(fh.into())?))
+        let (file, mut told) = (file(fh)?, object::hints(fh.into())?);
+        told.set("filename", file.name.as_os_str().as_bytes());
+        hints.set(info::add(told))
     }
 
     /// Has each access be as if nobody else had one at that time, or not.

@@ -212,7 +212,7 @@ fn make(
         |handle| Win { handle, inner, base, size, unit, flavor, model, shared, was_used, accesses };
     let win = MPI_Win(WINDOWS.insert_with(win));
     object::add(win.into(), MPI_ERRORS_ARE_FATAL);
-    object::with(win.into(), |it| it.info = hints)?;
+    object::give_hints(win.into(), &hints)?;
     Ok(win)
 }
 
