@@ -8,7 +8,7 @@ module muster_places
 
   integer(c_int), bind(C, name='muster_own_bottom') :: MPI_BOTTOM
   integer(c_int), bind(C, name='muster_own_in_place') :: MPI_IN_PLACE
-  integer(c_int), bind(C, name='muster_own_buffer_automatic') :: MPI_BUFFER_AUTOMATIC(1)
+  integer(c_int), target, bind(C, name='muster_own_buffer_automatic') :: MPI_BUFFER_AUTOMATIC(1)
   integer(c_int), bind(C, name='muster_own_status_ignore') :: MPI_STATUS_IGNORE(8)
   integer(c_int), bind(C, name='muster_own_statuses_ignore') :: MPI_STATUSES_IGNORE(8, 1)
   integer(c_int), bind(C, name='muster_own_errcodes_ignore') :: MPI_ERRCODES_IGNORE(1)

@@ -215,6 +215,9 @@ contains
     call MPI_Buffer_attach(buffer, 4000)
     call MPI_Buffer_detach(detached, bytes)
     if (.not. c_associated(detached, c_loc(buffer)) .or. bytes /= 4000) stop 18
+    call MPI_Comm_attach_buffer(MPI_COMM_SELF, MPI_BUFFER_AUTOMATIC, 0)
+    call MPI_Comm_detach_buffer(MPI_COMM_SELF, detached, bytes)
+    if (.not. c_associated(detached, c_loc(MPI_BUFFER_AUTOMATIC))) stop 45
     call MPI_Alloc_mem(size, MPI_INFO_NULL, base)
     call c_f_pointer(base, window, [2])
     window = 7

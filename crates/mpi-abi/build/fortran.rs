@@ -89,8 +89,9 @@ fn subroutine(function: &Function, handles: &[String]) -> String {
         write(prefix, &low, &after);
         // By `mpif.h` there is no room for an address that C gives; the module's form has it.
         if function.parameters.iter().any(|it| it.name == DETACHED) {
-            let after =
-                format!("{after}if code == MPI_SUCCESS {{ f::store({DETACHED}, detached); }}\n");
+            let after = format!(
+                "{after}if code == MPI_SUCCESS {{ f::store({DETACHED}, f::detached(detached)); }}\n"
+            );
             write(prefix, &format!("muster_f08_{low}"), &after);
         }
     }

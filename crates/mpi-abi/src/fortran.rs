@@ -84,6 +84,11 @@ fn address(place: *mut c_void) -> *mut c_void {
     std::ptr::without_provenance_mut(number)
 }
 
+/// A buffer that is given back: Fortran's variable that stands for it, where the library saw to it.
+fn detached(place: *mut c_void) -> *mut c_void {
+    if place.addr() == MPI_BUFFER_AUTOMATIC { places::automatic() } else { place }
+}
+
 /// A status or an array of them, which are alike in both languages; null where none is wanted.
 fn status(place: *mut c_void) -> *mut MPI_Status {
     match places::meaning(place) {

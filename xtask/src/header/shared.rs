@@ -93,7 +93,9 @@ module muster_places
         let (kind, variable) = declaration.split_once(' ').expect("a type and a name");
         let kind = if kind == "INTEGER" { "integer(c_int)" } else { "character(kind=c_char)" };
         let symbol = name.replace("MPI_", "muster_own_").to_lowercase();
-        let _ = writeln!(text, "  {kind}, bind(C, name='{symbol}') :: {variable}");
+        // Whoever detaches it gets its address (MPI-5.0, section 3.6).
+        let target = if name == "MPI_BUFFER_AUTOMATIC" { "target, " } else { "" };
+        let _ = writeln!(text, "  {kind}, {target}bind(C, name='{symbol}') :: {variable}");
     }
     let _ = writeln!(text, "\n  ! As `mpi_f08` has them.");
     for (_, variable, shape) in STATUSES {

@@ -106,6 +106,14 @@ pub(super) fn meaning(place: *mut c_void) -> Option<Meaning> {
     of(shared, place.addr())
 }
 
+/// Where the variable of the modules is that stands for a buffer which the library sees to. The
+/// program may have its own copy of it, which all use then.
+pub(super) fn automatic() -> *mut c_void {
+    let mut known = [libc::RTLD_DEFAULT, super::own()].into_iter().flat_map(found);
+    let place = known.find(|(_, meaning)| matches!(meaning, Meaning::Automatic));
+    place.map_or(std::ptr::null_mut(), |(place, _)| std::ptr::without_provenance_mut(place))
+}
+
 /// What all find, and whether there is more.
 fn shared() -> Places {
     let (shared, own) = (found(libc::RTLD_DEFAULT), found(super::own()));
