@@ -23,6 +23,7 @@ mod noexec;
 pub mod orders;
 mod pace;
 pub mod processor;
+mod refusal;
 mod session;
 pub mod shepherd;
 pub mod tally;
