@@ -253,3 +253,30 @@ impl Node {
         let _ = remove_all(&self.setup.directory);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keeper::Directory;
+    use crate::scratch::Scratch;
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+
+    /// One that no manager knows.
+    pub(super) fn node(scratch: &Scratch) -> Arc<Node> {
+        std::fs::set_permissions(&**scratch, PermissionsExt::from_mode(0o700)).unwrap();
+        let home = scratch.join("default");
+        std::fs::DirBuilder::new().mode(0o700).create(&home).unwrap();
+        let roster = Roster::of(&Directory::at(&home).unwrap()).unwrap();
+        let setup = Setup {
+            name: "n0".to_owned(),
+            address: String::new(),
+            directory: home.join("n0"),
+            group: format!("{}-n0", scratch.file_name().unwrap().display()),
+            place: Place::Lists(home.join("jobs")),
+            processor: Processor::default(),
+            home,
+            roster,
+        };
+        Node::start(setup).unwrap()
+    }
+}

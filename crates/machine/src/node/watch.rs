@@ -94,28 +94,8 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn start(spares: Arc<Spares>, directories: Arc<Directories>) -> io::Result<Watch> {
-        let poll = Poll::new()?;
-        let waker = Waker::new(poll.registry(), WAKER)?;
-        let mounts = Mounts::watch().ok();
-        if let Some(mounts) = &mounts {
-            let fd = mounts.as_fd().as_raw_fd();
-            poll.registry().register(&mut SourceFd(&fd), MOUNTS, Interest::PRIORITY)?;
-        }
-        let post = Arc::new(Post { orders: Mutex::default(), waker });
-        let mut eye = Eye {
-            poll,
-            spares,
-            directories,
-            _mounts: mounts,
-            post: post.clone(),
-            watched: HashMap::new(),
-            later: Vec::new(),
-            silent: HashMap::new(),
-            graves: Vec::new(),
-            resting: Vec::new(),
-            leaving: Vec::new(),
-            buffer: vec![0; CHUNK],
-        };
+        let mut eye = Eye::new(spares, directories)?;
+        let post = eye.post.clone();
         let thread = std::thread::Builder::new().name("watch".into());
         let thread = Some(thread.spawn(move || eye.run())?);
         Ok(Watch { post, thread })
@@ -188,6 +168,16 @@ struct Outlet {
     pace: Pace,
     /// Until when it is left alone, and not polled.
     rests: Option<Instant>,
+    /// What was had of it when it was looked at last.
+    had: Had,
+}
+
+/// What a look at a pipe has brought.
+#[derive(Clone, Copy, Default)]
+struct Had {
+    bytes: usize,
+    /// There may be more: its stream had no room for it.
+    is_cut_short: bool,
 }
 
 struct Watched {
@@ -203,6 +193,8 @@ struct Watched {
     leaves: Option<Instant>,
     /// Whether it will be looked at then.
     is_timed: bool,
+    /// When that was due last, nobody read.
+    is_unread: bool,
 }
 
 struct Eye {
@@ -228,6 +220,30 @@ struct Eye {
 }
 
 impl Eye {
+    fn new(spares: Arc<Spares>, directories: Arc<Directories>) -> io::Result<Eye> {
+        let poll = Poll::new()?;
+        let waker = Waker::new(poll.registry(), WAKER)?;
+        let mounts = Mounts::watch().ok();
+        if let Some(mounts) = &mounts {
+            let fd = mounts.as_fd().as_raw_fd();
+            poll.registry().register(&mut SourceFd(&fd), MOUNTS, Interest::PRIORITY)?;
+        }
+        Ok(Eye {
+            poll,
+            spares,
+            directories,
+            _mounts: mounts,
+            post: Arc::new(Post { orders: Mutex::default(), waker }),
+            watched: HashMap::new(),
+            later: Vec::new(),
+            silent: HashMap::new(),
+            graves: Vec::new(),
+            resting: Vec::new(),
+            leaving: Vec::new(),
+            buffer: vec![0; CHUNK],
+        })
+    }
+
     fn run(&mut self) {
         let mut events = Events::with_capacity(256);
         loop {
@@ -378,9 +394,7 @@ impl Eye {
         }
         let Pipes { stdin, stdout, stderr } = pipes;
         let outlets = [stdout, stderr].map(Outlet::new);
-        let watched =
-            Watched { session, stdin, outlets, link, exited: false, leaves: None, is_timed: false };
-        self.watched.insert(number, watched);
+        self.watched.insert(number, Watched::new(session, stdin, outlets, link));
         // What happened before the registration raises no event.
         ENDS.iter().for_each(|end| self.advance(number, *end));
     }
@@ -398,15 +412,17 @@ impl Eye {
                 watched.exited || watched.link.is_none()
             }
         };
+        // Nothing is ended before all that it has said is taken.
+        let is_due = watched.leaves.is_some_and(|due| due <= Instant::now());
         let outputs = match end {
-            End::Stdin | End::Link if !is_waited_for => &[][..],
+            End::Stdin | End::Link if !is_waited_for && !is_due => &[][..],
             End::Stdin | End::Link | End::Stderr => &OUTPUTS,
             End::Stdout => &[End::Stderr, End::Stdout],
         };
         let mut has_written = false;
         for output in outputs {
             if let Some(watched) = self.watched.get_mut(&number)
-                && *output != end
+                && (*output != end || is_due)
             {
                 // What it holds was said before; or what comes next is waited for.
                 watched.output(*output).0.rouse(is_waited_for);
@@ -421,7 +437,7 @@ impl Eye {
         if is_silent {
             watched.session.say_end();
         }
-        self.leaving.extend(watched.end_what_is_left(is_silent).map(|due| (due, number)));
+        self.leaving.extend(watched.end_what_is_left(is_silent, is_due).map(|due| (due, number)));
         if watched.link.is_none() && is_silent || watched.session.is_wiped() {
             self.watched.remove(&number);
             self.silent.remove(&number);
@@ -437,7 +453,8 @@ impl Eye {
         if outlet.rests.is_some_and(|due| due > now) {
             return false;
         }
-        let bytes = pump(&mut outlet.pipe, stream, &mut self.buffer);
+        outlet.had = pump(&mut outlet.pipe, stream, &mut self.buffer);
+        let bytes = outlet.had.bytes;
         let Some(pipe) = &outlet.pipe else { return bytes > 0 };
         let (mut pipe, registry) = (SourceFd(&pipe.as_raw_fd()), self.poll.registry());
         let mut rests = (bytes > 0).then(|| outlet.pace.passed(bytes, now)).flatten();
@@ -461,7 +478,7 @@ impl Outlet {
     fn new(pipe: Option<OwnedFd>) -> Outlet {
         let holds = pipe.as_ref().and_then(|pipe| fcntl_getpipe_size(pipe).ok());
         let pace = Pace::new(Instant::now(), holds.unwrap_or(CHUNK));
-        Outlet { pipe, pace, rests: None }
+        Outlet { pipe, pace, rests: None, had: Had::default() }
     }
 
     /// Its rest is over; and none follows soon if somebody waits for what it says.
@@ -475,6 +492,16 @@ impl Outlet {
 }
 
 impl Watched {
+    fn new(
+        session: Arc<Session>,
+        stdin: Option<OwnedFd>,
+        outlets: [Outlet; 2],
+        link: Option<i32>,
+    ) -> Watched {
+        let (exited, leaves, is_timed, is_unread) = (false, None, false, false);
+        Watched { session, stdin, outlets, link, exited, leaves, is_timed, is_unread }
+    }
+
     fn output(&mut self, end: End) -> (&mut Outlet, &Stream) {
         let [stdout, stderr] = &mut self.outlets;
         match end {
@@ -509,15 +536,14 @@ impl Watched {
 
     /// What a light rank has left behind goes with it, when it has let go of the rank's output or
     /// had its time; when to look again.
-    fn end_what_is_left(&mut self, is_silent: bool) -> Option<Instant> {
-        let (due, now) = (self.leaves?, Instant::now());
+    fn end_what_is_left(&mut self, is_silent: bool, is_due: bool) -> Option<Instant> {
+        let due = self.leaves?;
         if !is_silent {
-            if due > now {
+            if !is_due {
                 return (!std::mem::replace(&mut self.is_timed, true)).then_some(due);
             }
-            if self.session.is_frozen() {
-                // Its time begins when its turn does.
-                self.leaves = Some(now + LAST_WORDS);
+            if self.has_no_time() {
+                self.leaves = Some(Instant::now() + LAST_WORDS);
                 return self.leaves;
             }
         }
@@ -526,27 +552,31 @@ impl Watched {
             self.session.kill_all();
             return None;
         }
-        self.cut(now)
+        self.cut()
+    }
+
+    /// Whether the time of what is left has yet to begin: with the turn of its job, or when
+    /// somebody reads, for until then it cannot say a word.
+    fn has_no_time(&mut self) -> bool {
+        let open = self.outlets.iter().filter(|outlet| outlet.pipe.is_some());
+        let mut full = open.map(|outlet| outlet.had).filter(|had| had.is_cut_short);
+        let is_full = full.clone().next().is_some();
+        let is_unread = full.any(|had| had.bytes == 0);
+        let was_unread = std::mem::replace(&mut self.is_unread, is_unread);
+        // Where nothing of the program is left, what is in its pipes is all that there is.
+        let waits = if self.link.is_some() { is_unread || was_unread } else { is_full };
+        waits || self.session.is_frozen()
     }
 
     /// Nothing of a program is left, and somebody else has its output open: it ends all the same,
     /// with what was written so far. When to look again.
-    fn cut(&mut self, now: Instant) -> Option<Instant> {
+    fn cut(&mut self) -> Option<Instant> {
         let mut next = None;
         for end in OUTPUTS {
             let (outlet, stream) = self.output(end);
-            match &outlet.pipe {
-                // Nobody has read what is there.
-                Some(_) if stream.room() == 0 => {
-                    self.leaves = Some(now + LAST_WORDS);
-                    return self.leaves;
-                }
-                Some(_) => {
-                    outlet.pipe = None;
-                    stream.end();
-                    next = Some(now);
-                }
-                None => {}
+            if outlet.pipe.take().is_some() {
+                stream.end();
+                next = Some(Instant::now());
             }
         }
         next
@@ -614,14 +644,13 @@ fn remove_group(cgroup: &Cgroup) -> Result<(), cgroup::Error> {
     cgroup.remove(Duration::ZERO)
 }
 
-/// Moves what a pipe holds into its stream, as one piece where there is room; how many bytes that
-/// were.
-fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) -> usize {
+/// Moves what a pipe holds into its stream, as one piece where there is room.
+fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) -> Had {
     let mut bytes = 0;
     while let Some(fd) = pipe {
         let room = stream.room().min(buffer.len());
         if room == 0 {
-            return bytes;
+            return Had { bytes, is_cut_short: true };
         }
         let mut filled = 0;
         let stopped = loop {
@@ -643,12 +672,15 @@ fn pump(pipe: &mut Option<OwnedFd>, stream: &Stream, buffer: &mut [u8]) -> usize
         }
         match stopped {
             None => {}
-            Some(Errno::AGAIN) => return bytes,
+            Some(Errno::AGAIN) => break,
             Some(_) => {
                 *pipe = None;
                 stream.end();
             }
         }
     }
-    bytes
+    Had { bytes, is_cut_short: false }
 }
+
+#[cfg(test)]
+mod tests;
