@@ -70,6 +70,8 @@ pub(super) struct State {
     pub(super) came_on: Option<Instant>,
     /// All that is left is to be killed, also what is found later.
     pub(super) killing: bool,
+    /// A manager before this one has asked all of it to end.
+    pub(super) was_asked: bool,
     /// The nodes that the schedule gave it.
     pub(super) allotted: Option<Vec<String>>,
     /// Its files are kept until it has nodes.
@@ -326,7 +328,9 @@ impl Job {
         let grace = state.spec.as_ref().map_or(5000, |spec| spec.grace_ms);
         let cause = state.progress.cause();
         drop(state);
-        if actions.iter().any(|action| matches!(action, Action::EndAll | Action::Grace)) {
+        let is_killed = actions.contains(&Action::EndAll);
+        if is_killed || actions.contains(&Action::Grace) {
+            self.note_cause(cause, is_killed);
             self.placed.get().into_iter().for_each(|placed| placed.log.let_go());
         }
         for action in actions {
@@ -351,7 +355,6 @@ impl Job {
                     });
                 }
                 Action::Grace => {
-                    self.note_cause(cause.clone());
                     // One that stands still hears of it at its turn.
                     let turn = self.manager.upgrade().map(|manager| manager.strobe.cycle());
                     let grace = Duration::from_millis(grace) + turn.unwrap_or_default();
@@ -405,11 +408,12 @@ impl Job {
         }
     }
 
-    /// Writes down why the job is being ended.
-    fn note_cause(&self, cause: Option<(End, u8, String)>) {
+    /// Writes down why the job is being ended, and whether nothing of it has time for that.
+    fn note_cause(&self, cause: Option<(End, u8, String)>, at_once: bool) {
         if let (Some((end, exit, why)), Some(manager)) = (cause, self.manager.upgrade()) {
             // A full disk costs the reason, if the manager is killed as well.
-            let _ = manager.record(&[Record::Ending { job: self.attempt, end, exit, why }]);
+            let job = self.attempt;
+            let _ = manager.record(&[Record::Ending { job, end, exit, why, at_once }]);
         }
     }
 
@@ -559,7 +563,7 @@ impl Job {
         if cause != before && !actions.contains(&Action::Grace) {
             // Else a manager after this one, which finds it being started, or about to begin again,
             // would begin it again.
-            self.note_cause(cause);
+            self.note_cause(cause, false);
         }
         self.act(state, actions);
     }
@@ -572,9 +576,8 @@ impl Job {
             return next.kill();
         }
         let actions = state.progress.kill("it was killed");
-        let cause = state.progress.cause();
-        if !actions.is_empty() {
-            self.note_cause(cause);
+        if !actions.is_empty() && !actions.contains(&Action::EndAll) {
+            self.note_cause(state.progress.cause(), false);
         }
         self.act(state, actions);
     }
@@ -655,9 +658,14 @@ impl Job {
             true => state.progress.rank_lost(rank, why),
             false => state.progress.output_lost(rank, why),
         };
+        let is_again = state.progress.is_again();
         self.act(state, actions);
         if let Some(placed) = self.placed.get() {
             placed.log.end(Output::BOTH.map(|output| (rank, output)));
+            // Else who waits for it waits for that of the next attempt.
+            if !is_again {
+                placed.waits.lost(rank);
+            }
         }
     }
 

@@ -109,6 +109,9 @@ pub enum Record {
         exit: u8,
         /// Why.
         why: String,
+        /// Without a time of grace, or that is over.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        at_once: bool,
     },
     /// Some of it may run on, nobody knows: it does not begin again.
     Final {
@@ -123,6 +126,9 @@ pub enum Record {
         rank: usize,
         /// Raw wait(2) status.
         status: i32,
+        /// Why its program could not be run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
     },
     /// The session of a rank whose program has ended is about to be wiped, or has been: all that
     /// the rank has written is here.
@@ -442,7 +448,7 @@ mod tests {
             let ranks = vec![Placed { node, local: 0, session: 1, instance: 1 }];
             Record::Placed { job, spec: Box::default(), ranks }
         };
-        let exited = |job| Record::Exited { job, rank: 0, status: 0 };
+        let exited = |job| Record::Exited { job, rank: 0, status: 0, why: None };
         let again = |job, attempt| Record::Again { job, attempt, why: String::new(), at: None };
         // One that runs, one that was done in its second attempt, and one that was when it waited.
         journal.write(&[new(1), placed(1), new(2), placed(2), again(2, 3), placed(3)]).unwrap();

@@ -331,7 +331,7 @@ impl Progress {
     }
 
     /// Whether it ends, and its ranks were told so.
-    fn were_told_to_end(&self) -> bool {
+    pub fn were_told_to_end(&self) -> bool {
         self.phase == Phase::Ending && !self.is_pausing
     }
 

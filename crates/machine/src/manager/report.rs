@@ -146,17 +146,29 @@ impl Job {
         there.into_iter().for_each(|rank| self.failed_to_run(rank, &why));
     }
 
-    fn failed_to_run(self: &Arc<Job>, rank: usize, why: &str) {
-        let exit = exit_in(why);
+    pub(super) fn failed_to_run(self: &Arc<Job>, rank: usize, why: &str) {
         if !self.state().is_awaited(rank) {
             return;
         }
         if let Some(manager) = self.manager.upgrade() {
-            let status = i32::from(exit) << 8;
-            let _ = manager.record(&[Record::Exited { job: self.attempt, rank, status }]);
+            let (job, status) = (self.attempt, raw_of(why));
+            let why = Some(why.to_owned());
+            let _ = manager.record(&[Record::Exited { job, rank, status, why }]);
         }
+        self.has_failed(rank, why);
+    }
+
+    /// The same, when the journal has it already.
+    pub(super) fn has_failed(self: &Arc<Job>, rank: usize, why: &str) {
+        if !self.state().is_awaited(rank) {
+            return;
+        }
+        if let Some(placed) = self.placed.get() {
+            placed.log.end(Output::BOTH.map(|output| (rank, output)));
+        }
+        self.tell_exits(&[(rank, raw_of(why))]);
         let mut state = self.state();
-        let actions = state.progress.rank_failed(rank, exit, why);
+        let actions = state.progress.rank_failed(rank, exit_in(why), why);
         self.act(state, actions);
     }
 
@@ -237,7 +249,7 @@ impl Job {
     /// Writes down how programs of ranks have ended.
     pub(super) fn note_exits(&self, exits: &[(usize, i32)]) {
         let job = self.attempt;
-        let record = |&(rank, status): &(usize, i32)| Record::Exited { job, rank, status };
+        let record = |&(rank, status): &_| Record::Exited { job, rank, status, why: None };
         if let Some(manager) = self.manager.upgrade() {
             let _ = manager.record(&exits.iter().map(record).collect::<Vec<_>>());
         }
@@ -253,7 +265,8 @@ impl Job {
         let usages: HashMap<_, _> = ended.iter().map(|one| (one.rank, one.usage)).collect();
         let exits = exits.iter().flat_map(|&(rank, status)| {
             let usage = usages[&rank];
-            [Record::Exited { job, rank, status }, Record::Closed { job, rank, usage }]
+            let exited = Record::Exited { job, rank, status, why: None };
+            [exited, Record::Closed { job, rank, usage }]
         });
         if let Some(manager) = self.manager.upgrade() {
             let _ = manager.record(&exits.collect::<Vec<_>>());
@@ -312,6 +325,11 @@ impl Job {
             }
         }
     }
+}
+
+/// How a program has ended, as a shell would have it, that could not be run: a raw status.
+pub(super) fn raw_of(why: &str) -> i32 {
+    i32::from(exit_in(why)) << 8
 }
 
 /// What an error of the global memory is to a job.

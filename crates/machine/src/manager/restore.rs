@@ -8,12 +8,12 @@
 
 use super::Manager;
 use super::hold::{self, Hold};
-use super::job::{Birth, Job, OWNER, Placed};
+use super::job::{Birth, Job, OWNER, Placed, State};
 use super::journal::{self, Record};
 use super::kept::Kept;
 use super::log::JobLog;
 use super::nodes::{Link, REJOIN};
-use super::progress::{Bears, Progress};
+use super::progress::{Action, Bears, Progress};
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Stamps, Status};
 use super::waits::Waits;
 use super::{again, follow, launch};
@@ -29,9 +29,9 @@ const RETRY: Duration = Duration::from_millis(200);
 
 /// What has brought a job nearer to its end.
 enum Ended {
-    Rank(usize, i32),
+    Rank(usize, i32, Option<String>),
     Closed(usize, Option<Usage>),
-    Job(End, u8, String),
+    Job { end: End, exit: u8, why: String, at_once: bool },
     Finally,
 }
 
@@ -135,9 +135,9 @@ impl Read {
                     (told.started, told.stamps) = (Some((at, up)), stamps);
                 }
             }
-            Record::Exited { job, rank, status } => {
+            Record::Exited { job, rank, status, why } => {
                 if let Some(told) = self.attempt(job) {
-                    told.ends.push(Ended::Rank(rank, status));
+                    told.ends.push(Ended::Rank(rank, status, why));
                 }
             }
             Record::Closed { job, rank, usage } => {
@@ -150,9 +150,9 @@ impl Read {
                     told.ends.push(Ended::Finally);
                 }
             }
-            Record::Ending { job, end, exit, why } => {
+            Record::Ending { job, end, exit, why, at_once } => {
                 if let Some(told) = self.attempt(job) {
-                    told.ends.push(Ended::Job(end, exit, why));
+                    told.ends.push(Ended::Job { end, exit, why, at_once });
                 }
             }
         }
@@ -268,9 +268,10 @@ fn one(manager: &Arc<Manager>, job: &Arc<Job>, told: Told) {
     job.restored_times(told.stamps, started, told.detached);
     for end in told.ends {
         match end {
-            Ended::Rank(rank, status) => job.has_exited(rank, status),
+            Ended::Rank(rank, _, Some(why)) => job.has_failed(rank, &why),
+            Ended::Rank(rank, status, None) => job.has_exited(rank, status),
             Ended::Closed(rank, usage) => job.restore_closed(rank, usage),
-            Ended::Job(end, exit, why) => job.end(end, exit, &why),
+            Ended::Job { end, exit, why, at_once } => job.restore_end(end, exit, &why, at_once),
             Ended::Finally => job.state().progress.is_final(),
         }
     }
@@ -336,6 +337,20 @@ impl Job {
         self.set_past(status.clone());
         self.begun.set("");
         self.wait.set(serde_json::to_vec(status).unwrap_or_default());
+    }
+
+    /// It was being ended. Ranks that were asked to end are not asked again, as many programs take
+    /// that for a wish to have them end at once; their time of grace begins anew.
+    fn restore_end(self: &Arc<Job>, end: End, exit: u8, why: &str, at_once: bool) {
+        let mut state = self.state();
+        state.was_asked = true;
+        let mut actions = state.progress.end(end, exit, why);
+        actions.extend(state.progress.pause_over());
+        if at_once {
+            actions = state.progress.grace_over();
+        }
+        actions.retain(|action| !matches!(action, Action::Signal(_)));
+        self.act(state, actions);
     }
 
     /// A rank had ended, and its session may be wiped: nobody need follow it again.
@@ -415,21 +430,18 @@ impl Job {
     }
 
     fn follow_again(self: &Arc<Job>, rank: usize, session: u32, hold: Hold) {
-        let (ending, started) = {
+        let command = {
             let mut state = self.state();
             if state.progress.is_closed(rank) {
                 return;
             }
             state.holds[rank] = Some(hold.clone());
-            // What a program has left behind goes, as it would have without a restart.
-            let is_over = state.progress.ranks()[rank].state == RankPhase::Done;
-            (is_over || state.progress.phase() == Phase::Ending, state.started.is_some())
+            state.told_when_found(rank)
         };
         follow::rank(self, rank, &hold.link, session);
         launch::ask_pid(self, rank, &hold);
-        if ending {
-            // One that may not have run its program would not tell an end.
-            hold.command(self, if started { "end\n" } else { "wipe\n" });
+        if let Some(command) = command {
+            hold.command(self, command);
         }
     }
 
@@ -470,7 +482,28 @@ impl Job {
         });
         if let Some(placed) = self.placed.get() {
             placed.log.end(Output::BOTH.map(|output| (rank, output)));
+            placed.waits.lost(rank);
         }
+    }
+}
+
+impl State {
+    /// What a rank is told that is found again, if it is to end.
+    fn told_when_found(&self, rank: usize) -> Option<&'static str> {
+        let is_over = self.progress.ranks()[rank].state == RankPhase::Done;
+        if !is_over && self.progress.phase() != Phase::Ending {
+            return None;
+        }
+        // One that may not have run its program would not tell an end.
+        if self.started.is_none() {
+            return Some("wipe\n");
+        }
+        // What a program has left behind goes, as it would have without a restart.
+        if is_over || self.killing {
+            return Some("end\n");
+        }
+        let hears_of_it = self.was_asked || !self.progress.were_told_to_end();
+        (!hears_of_it).then_some("signal TERM\n")
     }
 }
 
@@ -561,11 +594,106 @@ mod tests {
             ends(&job);
             let (_, records) = Journal::open(&scratch.join("default/journal")).unwrap();
             let told = &Read::of(records).told[&job.id];
-            let is_told =
-                |one: &Ended| matches!(one, Ended::Job(End::Killed, its, _) if *its == exit);
+            let is_told = |one: &Ended| match one {
+                Ended::Job { end, exit: its, .. } => (*end, *its) == (End::Killed, exit),
+                _ => false,
+            };
             assert!(told.ends.iter().any(is_told), "{exit}");
             manager.memory.close();
         }
+    }
+
+    /// A started job with a log, of two ranks on a node, of which each may fail.
+    fn started(scratch: &Scratch, manager: &Arc<Manager>) -> Arc<Job> {
+        let job = manager.new_job(None).unwrap();
+        let log = JobLog::open(&scratch.join("log"), 2).unwrap();
+        let _ = job.placed.set(Placed { log, waits: Waits::new(2) });
+        let places = [0, 1].map(|local| Place { node: "n0".to_owned(), local });
+        let bears = Bears { failures: true, losses: true, again: false };
+        let mut state = job.state();
+        state.progress.placed(places.to_vec(), vec![1, 2], bears);
+        assert!(state.progress.executing());
+        assert!(state.progress.started().is_empty());
+        drop(state);
+        job
+    }
+
+    fn ends(scratch: &Scratch, job: &Job) -> Vec<Ended> {
+        let (_, records) = Journal::open(&scratch.join("default/journal")).unwrap();
+        Read::of(records).told.remove(&job.id).unwrap().ends
+    }
+
+    /// It was waited for until the whole job was done, and then told as nothing.
+    #[test]
+    fn who_waits_for_a_rank_that_cannot_be_run_or_is_lost_hears_of_it_then() {
+        let scratch = Scratch::new("no-run");
+        let manager = manager(&scratch);
+        let job = started(&scratch, &manager);
+        let placed = job.placed.get().unwrap();
+        let waits = [0, 1].map(|rank| placed.waits.of_rank(rank).unwrap());
+        let why = "x: not found on n0  [E101, exit 127]";
+        job.failed_to_run(0, why);
+        assert_eq!((waits[0].get(), waits[1].get()), (Some("32512".to_owned()), None));
+        assert_eq!([0, 1].map(|rank| placed.log.has_ended(rank)), [Some(true), Some(false)]);
+        assert_eq!(job.wait_of(0).get(), waits[0].get(), "as when the job is done");
+        job.rank_lost(1, "n0 died");
+        assert_eq!(waits[1].get(), Some(String::new()));
+        // A manager after this one does not say that it had run.
+        let ends = ends(&scratch, &job);
+        assert!(matches!(&ends[0], Ended::Rank(0, 32512, Some(told)) if told == why));
+        let next = started(&Scratch::new("no-run-next"), &manager);
+        next.has_failed(0, why);
+        let state = next.state();
+        assert_eq!(state.progress.ranks()[0].why.as_deref(), Some(why));
+        assert!(state.progress.is_closed(0), "nobody follows it");
+        drop(state);
+        manager.memory.close();
+    }
+
+    /// All its ranks were killed when their nodes had joined again: a checkpoint was torn.
+    #[test]
+    fn ranks_of_a_job_that_is_ending_have_their_time_with_the_next_manager() {
+        let found = |failed: bool, ended: Option<bool>| {
+            let birth =
+                Birth { id: 1, attempt: 1, requeued: Vec::new(), submitted: 0.0, view: None };
+            let job = Job::of(Weak::new(), birth);
+            let placed = journal::Placed { node: "n0".into(), local: 0, session: 1, instance: 1 };
+            let ranks = (0..2).map(|rank| rank_of((rank, placed.clone()))).collect();
+            let progress = Progress::restore(ranks, Bears::default());
+            job.restored(progress, Spec::default(), vec![1, 1]);
+            job.restored_times(Stamps::default(), Some(1.0), false);
+            if failed {
+                job.has_exited(0, 256);
+            }
+            if let Some(at_once) = ended {
+                job.restore_end(End::Failed, 1, "rank 0 failed", at_once);
+            }
+            let state = job.state();
+            [0, 1].map(|rank| state.told_when_found(rank))
+        };
+        assert_eq!(found(false, None), [None, None]);
+        assert_eq!(found(true, None), [Some("end\n"), None], "they hear of it in a moment");
+        assert_eq!(found(true, Some(false)), [Some("end\n"), None], "they have heard of it");
+        assert_eq!(found(false, Some(true)), [Some("end\n"); 2]);
+    }
+
+    #[test]
+    fn the_next_manager_knows_whether_a_job_was_asked_to_end_or_killed() {
+        let scratch = Scratch::new("at-once");
+        let manager = manager(&scratch);
+        let job = started(&scratch, &manager);
+        let told = || {
+            let at_once = |one: &Ended| match one {
+                Ended::Job { at_once, .. } => *at_once,
+                _ => unreachable!("no rank has ended"),
+            };
+            ends(&scratch, &job).iter().map(at_once).collect::<Vec<_>>()
+        };
+        job.end(End::Killed, 143, "its client went away");
+        assert_eq!(told(), [false]);
+        job.kill();
+        assert_eq!(told(), [false, true]);
+        manager.memory.close();
     }
 
     /// It was killed anew by each manager, and told so in the history.
@@ -597,13 +725,13 @@ mod tests {
             Record::New { job: 7, user: 0, at: 1.0, view: None },
             placed(7, 1),
             started(7),
-            Record::Ending { job: 7, end: End::Lost, exit: 125, why: why() },
+            Record::Ending { job: 7, end: End::Lost, exit: 125, why: why(), at_once: false },
             Record::Again { job: 7, attempt: 8, why: why(), at: Some(3.0) },
             // These were on their way.
             started(7),
-            Record::Exited { job: 7, rank: 0, status: 9 },
+            Record::Exited { job: 7, rank: 0, status: 9, why: None },
             placed(8, 2),
-            Record::Exited { job: 7, rank: 0, status: 9 },
+            Record::Exited { job: 7, rank: 0, status: 9, why: None },
         ]);
         let told = &read.told[&7];
         assert_eq!(read.told.len(), 1);

@@ -1,6 +1,8 @@
 //! Who waits for the ends of a job's ranks.
 
 use super::job::{Job, State};
+use super::report::raw_of;
+use super::spec::{RankPhase, RankStatus};
 use crate::files::latch::Latch;
 use std::sync::{Mutex, MutexGuard};
 
@@ -52,6 +54,11 @@ impl Waits {
         told.into_iter().for_each(|(latch, raw)| latch.set(raw.to_string()));
     }
 
+    /// A rank is gone, and nobody will know how it has ended.
+    pub(super) fn lost(&self, rank: usize) {
+        self.of_rank(rank).into_iter().for_each(|latch| latch.set(""));
+    }
+
     /// The job is done: no rank ends any more.
     pub(super) fn end(&self) {
         let latches = self.locked().take();
@@ -71,9 +78,15 @@ impl Waits {
 impl Job {
     /// How a rank of a job that is done has ended.
     pub(super) fn wait_of(&self, rank: usize) -> Latch {
+        let raw = |ranks: &[RankStatus]| {
+            let rank = ranks.get(rank)?;
+            let why = rank.why.as_ref().filter(|_| rank.state == RankPhase::Done);
+            // Without a status of its own it could not be run.
+            rank.status.or_else(|| why.map(|why| raw_of(why)))
+        };
         let raw = match &*self.past.lock().expect("no holder panics") {
-            Some(past) => past.ranks.get(rank).and_then(|rank| rank.status),
-            None => self.state().progress.ranks().get(rank).and_then(|rank| rank.status),
+            Some(past) => raw(&past.ranks),
+            None => raw(self.state().progress.ranks()),
         };
         let known = Latch::default();
         known.set(raw.map(|raw| raw.to_string()).unwrap_or_default());
