@@ -16,6 +16,7 @@
 //! is to be kept again: those that are right need not come again.
 
 use crate::chunk::{Hash, Recipe};
+use crate::keeper::remove_all;
 use crate::relay::receive::Unpacker;
 use muster_base::limits::{CHUNK, CHUNK_STORE_MAX, CHUNK_STORE_MIN};
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -145,6 +146,8 @@ impl Chunks {
 
     /// None yet, in a node's directory below that of all nodes of this machine.
     pub(crate) fn of_node(node: &Path, home: &Path) -> Chunks {
+        // Nobody counts what a daemon that was killed may have left.
+        let _ = remove_all(&node.join(CHUNKS));
         Chunks { home: Some(home.to_owned()), ..Chunks::new(node.join(CHUNKS)) }
     }
 

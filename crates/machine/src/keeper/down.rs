@@ -247,15 +247,16 @@ impl Directory {
     }
 }
 
-/// Removes what a dead node has left: control groups with all that runs in them, and files.
-/// Returns what could not be done.
+/// Removes what a dead node has left: control groups with all that runs in them, then files, for
+/// what runs may make some. Returns what could not be done.
 pub(super) fn sweep(directory: &Directory, node: &str, patience: Duration) -> Vec<String> {
-    let mut trouble = remove_files(directory, node);
+    let mut trouble = Vec::new();
     if let Some(groups) = directory.groups() {
         let swept = groups.sweep(&directory.group(node), patience);
         trouble.extend(swept.err().map(|error| error.to_string()));
     }
     trouble.extend(Place::of(directory).sweep(node, patience));
+    trouble.extend(remove_files(directory, node));
     trouble
 }
 

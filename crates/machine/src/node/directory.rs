@@ -25,6 +25,9 @@ use muster_base::limits::SPARE_DIRECTORIES_MAX;
 /// What the names of those begin with that no session has.
 const SPARE: &str = "spare-";
 
+/// And of those that one has.
+const OWN: &str = "xcpu-";
+
 /// How long it is tried to remove a directory: who makes files in it may take a moment to be gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -66,17 +69,25 @@ struct Look {
 }
 
 impl Directories {
-    pub(super) fn new(place: &Path) -> Directories {
-        // A daemon that was killed has left its own.
-        for entry in fs::read_dir(place).into_iter().flatten().flatten() {
-            if entry.file_name().as_encoded_bytes().starts_with(SPARE.as_bytes()) {
-                // What stays is in nobody's way until the node ends.
-                let _ = remove_all(&entry.path());
-            }
-        }
+    pub(super) fn new(place: &Path) -> Arc<Directories> {
+        // A daemon that was killed may have left its own.
+        let left = |begins: &str| {
+            let entries = fs::read_dir(place).into_iter().flatten().flatten();
+            let mut paths = entries.map(|entry| entry.path()).collect::<Vec<_>>();
+            paths.retain(|path| {
+                let name = path.file_name().unwrap_or_default();
+                name.as_encoded_bytes().starts_with(begins.as_bytes())
+            });
+            paths
+        };
+        // What stays is in nobody's way until the node ends.
+        left(SPARE).iter().for_each(|path| drop(remove_all(path)));
         let (fresh, spare, count) = (OnceLock::new(), Mutex::default(), AtomicU64::new(0));
         let (place, discarded, removals) = (place.to_owned(), Mutex::default(), Lane::default());
-        Directories { place, fresh, spare, count, discarded, removals }
+        let all = Arc::new(Directories { place, fresh, spare, count, discarded, removals });
+        let renamed = left(OWN).into_iter().filter_map(|path| all.renamed(&path));
+        renamed.for_each(|path| all.discard(path, false));
+        all
     }
 
     fn discarded(&self) -> MutexGuard<'_, VecDeque<(PathBuf, bool)>> {
@@ -93,7 +104,7 @@ impl Directories {
     /// # Errors
     /// Those of mkdir(2).
     pub(super) fn make(self: &Arc<Directories>, number: u32) -> io::Result<PathBuf> {
-        let directory = self.place.join(format!("xcpu-{number:06}"));
+        let directory = self.place.join(format!("{OWN}{number:06}"));
         let spare = self.spare().pop();
         if let Some(spare) = spare {
             if fs::rename(&spare, &directory).is_ok() {
@@ -255,7 +266,7 @@ mod tests {
     #[test]
     fn one_that_was_left_as_it_was_serves_the_next_session_emptied() {
         let scratch = Scratch::new("directories-again");
-        let directories = Arc::new(Directories::new(&scratch));
+        let directories = Directories::new(&scratch);
         let first = directories.make(1).unwrap();
         let made = inode(&first);
         fs::create_dir(first.join("deep")).unwrap();
@@ -271,7 +282,7 @@ mod tests {
     #[test]
     fn one_that_somebody_may_reach_or_that_was_changed_serves_nobody() {
         let scratch = Scratch::new("directories-changed");
-        let directories = Arc::new(Directories::new(&scratch));
+        let directories = Directories::new(&scratch);
         let is_kept = |number, is_free, change: &dyn Fn(&Path)| {
             let directory = directories.make(number).unwrap();
             change(&directory);
@@ -315,7 +326,7 @@ mod tests {
     #[test]
     fn what_a_daemon_that_was_killed_has_left_is_in_nobodys_way() {
         let scratch = Scratch::new("directories-killed");
-        let directories = Arc::new(Directories::new(&scratch));
+        let directories = Directories::new(&scratch);
         let spare = directories.make(1).unwrap();
         take_back(&directories, &spare, true);
         fs::create_dir(scratch.join("xcpu-000002")).unwrap();
@@ -328,15 +339,18 @@ mod tests {
         assert_eq!(fs::read_dir(&*scratch).unwrap().count(), 1);
         fs::create_dir(scratch.join("spare-7")).unwrap();
         fs::write(scratch.join("spare-7/old"), "x").unwrap();
-        let _ = Directories::new(&scratch);
-        assert!(!scratch.join("spare-7").exists());
+        let next = Directories::new(&scratch);
+        let (done, is_done) = std::sync::mpsc::channel();
+        next.removals.run(move || done.send(()).unwrap());
+        is_done.recv().unwrap();
+        assert_eq!(fs::read_dir(&*scratch).unwrap().count(), 0, "nobody would count them");
     }
 
     /// It stayed until the node ended.
     #[test]
     fn what_no_thread_was_there_for_goes_with_the_next_one() {
         let scratch = Scratch::new("directories-thread");
-        let directories = Arc::new(Directories::new(&scratch));
+        let directories = Directories::new(&scratch);
         let (first, second) = (directories.make(1).unwrap(), directories.make(2).unwrap());
         for directory in [&first, &second] {
             fs::write(directory.join("file"), "x").unwrap();
@@ -350,7 +364,7 @@ mod tests {
     #[test]
     fn what_is_in_one_goes_while_others_are_made_and_taken_back() {
         let scratch = Scratch::new("directories-full");
-        let directories = Arc::new(Directories::new(&scratch));
+        let directories = Directories::new(&scratch);
         // The thread has much to do.
         let (go_on, waits) = std::sync::mpsc::channel::<()>();
         directories.removals.run(move || waits.recv().unwrap_or_default());

@@ -129,7 +129,7 @@ impl Node {
         let _ = setup.place.sweep(&setup.name, std::time::Duration::from_secs(5));
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let spawner = shepherd::Spawner::default();
-        let directories = Arc::new(Directories::new(&setup.directory));
+        let directories = Directories::new(&setup.directory);
         Ok(Arc::new(Node {
             instance: now.unwrap_or_default().as_nanos() as u64,
             started: Instant::now(),

@@ -70,6 +70,17 @@ fn the_nodes_of_a_machine_share_the_room() {
     assert_eq!(nodes.each_mut().map(Chunks::sharers), [3; 3]);
 }
 
+/// It filled the disk until the node ended, and nobody counted it.
+#[test]
+fn what_a_daemon_that_was_killed_has_kept_goes_with_the_next_one() {
+    let home = Scratch::new("chunks-killed");
+    let left = home.join("n1").join(CHUNKS);
+    fs::create_dir_all(&left).unwrap();
+    fs::write(left.join("part"), "x").unwrap();
+    let _ = Chunks::of_node(&home.join("n1"), &home);
+    assert!(!left.exists());
+}
+
 #[test]
 fn what_is_left_of_a_file_that_grew_is_not_wanted_again_and_a_whole_one_is_taken_over() {
     let mut kept = chunks("left");
