@@ -71,10 +71,12 @@ pub fn gather(
     wished: &[String],
     pass: bool,
 ) -> Result<BTreeMap<String, String>, Failure> {
-    // JSON carries no bytes that are not UTF-8; such variables stay behind.
+    // JSON carries no bytes that are not UTF-8, and nodes take no name with `=`, as the kernel and
+    // other systems do: such variables stay behind.
     let own: BTreeMap<String, String> = own
         .into_iter()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| !name.contains('='))
         .collect();
     let mut all: BTreeMap<String, String> = match pass {
         true => own.iter().filter(|(name, _)| passes(name)).map(pair).collect(),
@@ -120,9 +122,10 @@ mod tests {
     use super::*;
 
     fn own() -> Vec<(OsString, OsString)> {
-        [("PATH", "/bin"), ("PWD", "/x"), ("MUSTER_RANK", "3"), ("SSH_TTY", "t"), ("LANG", "C")]
-            .map(|(name, value)| (name.into(), value.into()))
-            .into()
+        let own = [("PATH", "/bin"), ("PWD", "/x"), ("MUSTER_RANK", "3"), ("SSH_TTY", "t")];
+        // As the standard library reads the kernel's `=C:=x`, of which each node refused the job.
+        let all = own.into_iter().chain([("LANG", "C"), ("=C:", "x")]);
+        all.map(|(name, value)| (name.into(), value.into())).collect()
     }
 
     fn gathered(wished: &[&str], pass: bool) -> Result<String, Failure> {

@@ -348,7 +348,7 @@ impl Session<'_> {
             Event::Back(client, ctl) => self.back(client, ctl),
             Event::Gone(error) => self.gone(&error),
             Event::Output { kept, cut } => self.kept = Some((kept, cut)),
-            Event::Unwritable(failed) => self.unwritable(failed),
+            Event::Unwritable(failed) => self.unwritable(&failed),
             Event::Unreadable(error) => self.unreadable(&error),
         }
         Ok(None)
@@ -453,6 +453,7 @@ impl Session<'_> {
         match action {
             Action::Forward(name) => self.order(format!("signal {name}")),
             Action::Kill => self.order("kill".to_owned()),
+            Action::Nothing => {}
             Action::Leave => {
                 let (job, code) = (self.id(), self.leave(signal));
                 if self.wish.json {
@@ -548,17 +549,20 @@ impl Session<'_> {
         self.fail("E401", &format!("job {job}: the manager is gone: {}", why.text));
     }
 
-    fn unwritable(&mut self, failed: Unwritable) {
+    fn unwritable(&mut self, failed: &Unwritable) {
         if failed.ours && failed.error.kind() == std::io::ErrorKind::BrokenPipe {
             self.broken_pipe = true;
         } else if self.failure.is_none() {
             // The job is ended in order; its status still comes.
-            self.failure = Some(Failure::new("E140", exit::OURS, cannot_write(&failed)));
+            self.failure = Some(Failure::new("E140", exit::OURS, cannot_write(failed)));
         }
         // Of a job that is to end already, ranks have their time: what they do in it, such as to
-        // write a checkpoint, needs no reader, and the terminal may have been the first to go.
-        if self.plan.due().is_none() {
-            self.order("kill".to_owned());
+        // write a checkpoint, needs no reader. A terminal that has gone hangs up, of which the
+        // signal may come later.
+        match self.plan.due() {
+            Some(_) => {}
+            None if failed.is_terminal => drop(self.signal(libc::SIGHUP)),
+            None => self.order("kill".to_owned()),
         }
     }
 

@@ -114,6 +114,8 @@ pub struct Unwritable {
     pub name: String,
     /// Whether it is our own stdout or stderr.
     pub ours: bool,
+    /// Whether it is a terminal, or was.
+    pub is_terminal: bool,
     /// Why.
     pub error: io::Error,
 }
@@ -171,6 +173,7 @@ impl Show {
                                 let file = file.map_err(|error| Unwritable {
                                     name: name.clone(),
                                     ours: false,
+                                    is_terminal: false,
                                     error,
                                 })?;
                                 Place::add(&mut places, &mut known, &name, Some(file))
@@ -324,8 +327,8 @@ impl Show {
                 && let Err(error) = write(file)
             {
                 place.file = None;
-                let name = place.name.clone();
-                first = first.and(Err(Unwritable { name, ours: at < 2, error }));
+                let (name, ours, is_terminal) = (place.name.clone(), at < 2, place.terminal);
+                first = first.and(Err(Unwritable { name, ours, is_terminal, error }));
             }
             place.buffer.clear();
             // One burst must not be kept for ever.
@@ -350,7 +353,10 @@ impl Place {
     ) -> Result<Place, Unwritable> {
         match file {
             Ok(file) => Ok(Place::new(OURS[at], Some(File::from(file)), terminal)),
-            Err(error) => Err(Unwritable { name: OURS[at].into(), ours: true, error }),
+            Err(error) => {
+                let (name, is_terminal) = (OURS[at].into(), false);
+                Err(Unwritable { name, ours: true, is_terminal, error })
+            }
         }
     }
 

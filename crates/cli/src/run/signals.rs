@@ -20,11 +20,16 @@ pub enum Action {
     Kill,
     /// End this command.
     Leave,
+    /// It was there already.
+    Nothing,
 }
 
 /// A second TERM within this time is the first one: timeout(1) sends one to its child, and one to
 /// the group that the child is in.
 const AT_ONCE: Duration = Duration::from_millis(500);
+
+/// The same of INT, which timeout(1) sends if it is told to. Nobody types that fast.
+pub const TYPED: Duration = Duration::from_millis(50);
 
 /// How far the user's wish to end the job has gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +47,8 @@ enum Stage {
 pub struct Plan {
     grace: Duration,
     stage: Stage,
-    /// Whether INT has come.
-    interrupted: bool,
+    /// When INT has come.
+    interrupted: Option<Instant>,
     /// When TERM has come from outside, that which counts.
     terminated: Option<Instant>,
 }
@@ -51,13 +56,17 @@ pub struct Plan {
 impl Plan {
     /// A plan that waits so long between INT, TERM and the kill.
     pub fn new(grace: Duration) -> Plan {
-        Plan { grace, stage: Stage::Running, interrupted: false, terminated: None }
+        Plan { grace, stage: Stage::Running, interrupted: None, terminated: None }
     }
 
     /// A signal came.
     pub fn signal(&mut self, name: &'static str, now: Instant) -> Action {
         let is_again = match name {
-            "INT" => std::mem::replace(&mut self.interrupted, true),
+            // Who is interrupted twice at once may be so while it sees to the first.
+            "INT" if self.interrupted.is_some_and(|at| now < at + TYPED) => {
+                return Action::Nothing;
+            }
+            "INT" => self.interrupted.replace(now).is_some(),
             "TERM" if self.terminated.is_some_and(|at| now < at + AT_ONCE) => {
                 return Action::Forward(name);
             }
@@ -125,14 +134,27 @@ mod tests {
     #[test]
     fn a_second_interrupt_kills_and_a_third_leaves() {
         let start = Instant::now();
-        for before_second in [Duration::ZERO, GRACE] {
+        for before_second in [TYPED, GRACE] {
             let mut plan = Plan::new(GRACE);
             plan.signal("INT", start);
             plan.tick(start + before_second);
             assert_eq!(plan.signal("INT", start + before_second), Action::Kill);
             assert_eq!(plan.due(), None);
-            assert_eq!(plan.signal("INT", start + before_second), Action::Leave);
+            assert_eq!(plan.signal("INT", start + before_second + TYPED), Action::Leave);
         }
+    }
+
+    /// `timeout -s INT` killed the ranks at once.
+    #[test]
+    fn an_interrupt_that_comes_twice_at_once_is_one() {
+        let start = Instant::now();
+        let mut plan = Plan::new(GRACE);
+        assert_eq!(plan.signal("INT", start), Action::Forward("INT"));
+        assert_eq!(plan.signal("INT", start + TYPED / 2), Action::Nothing);
+        assert_eq!(plan.due(), Some(start + GRACE));
+        // Nor does one that is sent so end this command before its job.
+        assert_eq!(plan.signal("INT", start + GRACE), Action::Kill);
+        assert_eq!(plan.signal("INT", start + GRACE + TYPED / 2), Action::Nothing);
     }
 
     #[test]

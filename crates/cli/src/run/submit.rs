@@ -79,12 +79,17 @@ fn steps(
         .map_err(|failure| advised(failure, &order.program, &order.named))?;
     if order.detach {
         ctl.write_at(0, b"detach\n").map_err(|error| refused(&path, error))?;
+        // It goes on whatever becomes of its manager: its number is what counts from now on.
+        if let Some(failure) = first_word(client, id).ok().as_ref().and_then(not_run) {
+            return Err(advised(failure, &order.program, &order.named));
+        }
+        return Ok(Started { id, owner, ctl, client: None, nodes: Vec::new() });
     }
     let mut status = status(client, id)?;
     let mut other = None;
     // One that lost a node while it was placed may have no places yet.
     let is_placed = !status.ranks.is_empty() || status.state == Phase::Done;
-    if (status.state == Phase::Pending || !is_placed) && !order.detach {
+    if status.state == Phase::Pending || !is_placed {
         if let Some((client, held)) = wait::until_begun(client, connect, id, events)? {
             (other, ctl) = (Some(client), held);
         }
@@ -93,21 +98,23 @@ fn steps(
             return Err(advised(failure, &order.program, &order.named));
         }
     }
-    if order.detach {
-        // Nobody stays to be told that the program cannot be run.
-        let until = Instant::now() + FIRST.0;
-        while is_silent(&status) && Instant::now() < until {
-            std::thread::sleep(FIRST.1);
-            status = self::status(client, id)?;
-        }
-        if let Some(failure) = not_run(&status) {
-            return Err(advised(failure, &order.program, &order.named));
-        }
-    }
     let mut nodes: Vec<String> = status.ranks.into_iter().map(|rank| rank.node).collect();
     // It runs no more already, and waits to begin again.
     nodes.resize(status.size.max(nodes.len()), String::new());
     Ok(Started { id, owner, ctl, client: other, nodes })
+}
+
+/// What is told of a job once all its ranks have been heard of, if they are soon: nobody stays to
+/// be told that its program cannot be run.
+fn first_word(client: &Client, id: u64) -> Result<Status, Failure> {
+    let until = Instant::now() + FIRST.0;
+    loop {
+        let status = status(client, id)?;
+        if !is_silent(&status) || Instant::now() >= until {
+            return Ok(status);
+        }
+        std::thread::sleep(FIRST.1);
+    }
 }
 
 /// Has the job started, and gives the nodes what they turn out to lack of its files.

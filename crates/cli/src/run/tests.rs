@@ -3,7 +3,8 @@
 use super::event::{Event, Events};
 use super::program::{Binary, Program};
 use super::session::{Ready, run_told};
-use super::show::{Goal, Style};
+use super::show::{Goal, Style, Unwritable};
+use super::signals::TYPED;
 use super::template::Template;
 use super::{Cluster, Failure, Input, Wish, pump};
 use muster_base::elf;
@@ -617,9 +618,11 @@ fn signals_go_on_and_who_is_to_end_is_made_to() {
         assert_eq!(fake.told(), "start");
         fake.say(0, 0, b"x");
         fake.wait_until_read();
-        events.tell(Event::Signal(libc::SIGINT));
-        events.tell(Event::Signal(libc::SIGINT));
-        assert_eq!([fake.told(), fake.told()], ["signal INT", "kill"]);
+        for expected in ["signal INT", "kill"] {
+            events.tell(Event::Signal(libc::SIGINT));
+            assert_eq!(fake.told(), expected);
+            std::thread::sleep(TYPED);
+        }
         events.tell(Event::Signal(libc::SIGINT));
     });
     assert_eq!(code, Ok(130), "the third leaves without the manager's word");
@@ -643,6 +646,24 @@ fn ranks_that_are_to_end_have_their_time_though_nobody_reads_them_any_more() {
         drop(reader);
         fake.say(0, 0, b"writing a checkpoint\n");
         assert_eq!([fake.told(), fake.told()], ["signal TERM", "kill"]);
+        fake.end(137, &[9]);
+    });
+    assert_eq!(&*code.unwrap_err().id, "E140");
+}
+
+/// The error came before the signal, from another thread: ranks were killed with no word.
+#[test]
+fn ranks_hear_of_a_terminal_that_goes_whatever_is_seen_of_it_first() {
+    let code = run(Fake::new(1, None), wish([Goal::Nowhere, Goal::Nowhere]), |fake, events| {
+        assert_eq!(fake.told(), "start");
+        fake.say(0, 0, b"x");
+        fake.wait_until_read();
+        let error = std::io::Error::from_raw_os_error(libc::EIO);
+        let name = "standard output".to_owned();
+        events.tell(Event::Unwritable(Unwritable { name, ours: true, is_terminal: true, error }));
+        for expected in ["signal HUP", "signal TERM", "kill"] {
+            assert_eq!(fake.told(), expected);
+        }
         fake.end(137, &[9]);
     });
     assert_eq!(&*code.unwrap_err().id, "E140");
