@@ -212,6 +212,27 @@ fn the_manager_is_killed_at_odd_moments() {
     cluster.down();
 }
 
+/// They were killed when their nodes had joined the next one, and a checkpoint was torn.
+#[test]
+fn ranks_of_a_job_that_is_ending_have_their_time_when_the_manager_is_killed() {
+    let cluster = Cluster::up("t0120grace", 3);
+    let fail = cluster.work().join("fail");
+    let line = format!(
+        "trap 'echo asked; sleep 4; echo saved; exit' TERM; echo ready; \
+         while :; do sleep 0.1; [ $MUSTER_RANK = 1 ] && [ -e {} ] && exit 3; done",
+        fail.display()
+    );
+    let job = cluster.muster(&["run", "-N", "3", "--grace", "1m", "sh", "-c", &line]).start();
+    until("all run", || job.out().matches("ready").count() == 3);
+    fs::write(fail, "").unwrap();
+    until("they are asked", || job.out().matches("asked").count() == 2);
+    cluster.kill("manager");
+    let said = job.wait().code(3);
+    assert_eq!(said.out.matches("saved").count(), 2, "{said:?}");
+    cluster.no_job_processes();
+    cluster.down();
+}
+
 /// A write that the old manager had passed on but not answered reached the ranks twice.
 #[test]
 fn input_is_neither_lost_nor_doubled_when_the_manager_is_killed() {

@@ -27,14 +27,14 @@ use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::remote::Remote;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::time::{Duration, Instant};
 
 /// How long a node may take to answer a request that should be answered at once.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long nodes may take to join a manager that was started again.
-pub(super) const REJOIN: Duration = Duration::from_secs(5);
+const REJOIN: Duration = Duration::from_secs(5);
 
 /// Why a node is down that was there before this manager and has not come to it.
 const AWAY: &str = "it has not come back after the manager was started again";
@@ -96,8 +96,8 @@ pub(super) struct Nodes {
     table: Mutex<BTreeMap<String, Known>>,
     coming: Mutex<Coming<String>>,
     joined: Condvar,
-    /// When nodes could begin to join.
-    opened: OnceLock<Instant>,
+    /// When nodes could begin to join, or one came back last that was there before this manager.
+    opened: Mutex<Option<Instant>>,
 }
 
 /// Orders `n2` before `n10`.
@@ -122,6 +122,11 @@ impl Known {
             (Some(_), Some(_)) => "slow",
             (Some(_), None) => "up",
         }
+    }
+
+    /// Whether it was there before this manager and has not come to it.
+    fn is_away(&self) -> bool {
+        self.presence.why.as_deref() == Some(AWAY)
     }
 
     /// What there is to say of it.
@@ -152,17 +157,24 @@ impl Nodes {
         };
         let table = Mutex::new(names.map(away).collect());
         let (coming, joined) = Default::default();
-        Nodes { table, coming, joined, opened: OnceLock::new() }
+        Nodes { table, coming, joined, opened: Mutex::default() }
     }
 
     /// From now on nodes can join.
     pub(super) fn open(&self) {
-        self.opened.get_or_init(Instant::now);
+        self.came_back();
+    }
+
+    /// They can, or one has come back: of thousands the last takes as long as it takes while they
+    /// come in.
+    fn came_back(&self) {
+        *self.opened.lock().expect("no holder panics") = Some(Instant::now());
     }
 
     /// How long nodes may still take to come back: as long as they cannot, their time does not run.
     pub(super) fn rejoin_left(&self) -> Duration {
-        REJOIN.saturating_sub(self.opened.get().map_or(Duration::ZERO, Instant::elapsed))
+        let opened = *self.opened.lock().expect("no holder panics");
+        REJOIN.saturating_sub(opened.map_or(Duration::ZERO, |at| at.elapsed()))
     }
 
     /// What is known of the death of a node that has not come to this manager.
@@ -174,9 +186,8 @@ impl Nodes {
 
     /// Waits for those that are yet to come back: a job should not have to do without them.
     pub(super) fn await_back(&self) {
-        let is_away = |known: &Known| known.presence.why.as_deref() == Some(AWAY);
         let mut table = self.table();
-        while table.values().any(is_away) {
+        while table.values().any(Known::is_away) {
             let left = self.rejoin_left();
             if left.is_zero() {
                 return;
@@ -438,10 +449,14 @@ impl Manager {
             let known = table.entry(name.to_owned()).or_default();
             // To a manager that was started again it comes as it has been all the time.
             let is_first = known.presence.is_new();
+            let was_away = known.is_away();
             // It has joined twice at once: there is one way to it, by which all of it is reached.
             let Some(before) = known.presence.joined(link.clone()) else { return Ok(()) };
             known.since = if is_first { started(instance) } else { super::now() };
             (known.late, known.is_apart) = (None, false);
+            if was_away {
+                self.nodes.came_back();
+            }
             before
         };
         self.weigh_slices();

@@ -12,7 +12,7 @@ use super::job::{Birth, Job, OWNER, Placed, State};
 use super::journal::{self, Record};
 use super::kept::Kept;
 use super::log::JobLog;
-use super::nodes::{Link, REJOIN};
+use super::nodes::Link;
 use super::progress::{Action, Bears, Progress};
 use super::spec::{End, Phase, RankPhase, RankStatus, Spec, Stamps, Status};
 use super::waits::Waits;
@@ -372,7 +372,7 @@ impl Job {
         }
         if self.state().is_restored {
             let waiting = self.clone();
-            manager.timer.after(REJOIN, move || waiting.lose_absent());
+            manager.timer.after(manager.nodes.rejoin_left(), move || waiting.lose_absent());
         }
         let waiting = self.clone();
         manager.timer.after(OWNER, move || waiting.check_owner());
@@ -453,6 +453,12 @@ impl Job {
     /// Gives up ranks whose nodes have not come back. Those of one that has are looked for there.
     fn lose_absent(self: &Arc<Job>) {
         let Some(manager) = self.manager.upgrade() else { return };
+        let left = manager.nodes.rejoin_left();
+        if !left.is_zero() {
+            // Others have come back meanwhile.
+            self.later(left, |job| job.lose_absent());
+            return;
+        }
         let absent: Vec<(usize, String)> = {
             let state = self.state();
             let open = |(_, claimed): &(usize, &bool)| !**claimed;
