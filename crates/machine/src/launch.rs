@@ -15,8 +15,8 @@ use crate::strober::Table;
 use muster_base::limits::TELL_MAX;
 use serde::{Deserialize, Serialize};
 
-/// The numbers of light ranks' sessions begin here; `clone` does not come so far.
-const LIGHT: u32 = 1 << 24;
+/// The numbers of light ranks' sessions begin here; those of `clone` begin again before.
+pub(crate) const LIGHT: u32 = 1 << 24;
 
 /// Jobs that light ranks' numbers tell apart before they begin again.
 const JOBS: u32 = 1 << 18;

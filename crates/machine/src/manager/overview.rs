@@ -14,7 +14,7 @@ use muster_ninep::client::Fid;
 use muster_ninep::synthetic::{Entry, File};
 use muster_ninep::tree::OpenFlags;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -256,7 +256,8 @@ fn overview(manager: &Manager, scope: &Scope, told: &Told) -> Overview {
     let nodes = manager.nodes.overview(&manager.settings.get().drained);
     let nodes = nodes.into_iter().filter(|node| scope.has_node(&node.name));
     let mut nodes: Vec<NodeOverview> = nodes.map(|node| seen(node, told)).collect();
-    let at = |nodes: &[NodeOverview], name: &str| nodes.iter().position(|node| node.name == name);
+    let names = nodes.iter().enumerate().map(|(at, node)| (node.name.clone(), at));
+    let places: HashMap<String, usize> = names.collect();
     let mut jobs = Vec::new();
     for job in scope.jobs().iter().filter(|job| !job.is_done()) {
         let status = job.status();
@@ -264,8 +265,8 @@ fn overview(manager: &Manager, scope: &Scope, told: &Told) -> Overview {
         for rank in &status.ranks {
             let usage = used(rank, told);
             known.extend(usage);
-            let node = at(&nodes, &rank.node).filter(|_| rank.state == RankPhase::Running);
-            if let Some(node) = node.map(|at| &mut nodes[at]) {
+            let node = places.get(&rank.node).filter(|_| rank.state == RankPhase::Running);
+            if let Some(node) = node.map(|at| &mut nodes[*at]) {
                 node.ranks += 1;
                 node.cpu_us += usage.map_or(0, |usage| usage.cpu_us());
                 node.rss_kib += usage.map_or(0, |usage| usage.rss_kib);

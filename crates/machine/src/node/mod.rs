@@ -35,6 +35,7 @@ mod watch;
 
 use crate::files::text::Text;
 use crate::keeper::remove_all;
+use crate::launch::LIGHT;
 use crate::memory::Memory;
 use crate::roster::Roster;
 use crate::strober::place::Place;
@@ -114,6 +115,19 @@ struct Table {
     sessions: BTreeMap<u32, Arc<Files>>,
 }
 
+impl Table {
+    /// A number that no session has, nor ever a light rank's.
+    fn next(&mut self) -> u32 {
+        loop {
+            self.last = self.last % (LIGHT - 1) + 1;
+            // There are fewer sessions than numbers.
+            if !self.sessions.contains_key(&self.last) {
+                return self.last;
+            }
+        }
+    }
+}
+
 impl Node {
     /// A node without sessions.
     ///
@@ -183,8 +197,7 @@ impl Node {
             let text = format!("this node has {SESSIONS_MAX} sessions, its limit");
             return fail(Errno::AGAIN, text);
         }
-        table.last += 1;
-        let number = table.last;
+        let number = table.next();
         drop(table);
         let files = self.add(number, None, view)?;
         // Who has made it is to hear now if there is nothing left to make them with.
@@ -278,5 +291,18 @@ mod tests {
             roster,
         };
         Node::start(setup).unwrap()
+    }
+
+    /// After 16 million of them one took the place of a rank's that ran, and removed its files.
+    #[test]
+    fn what_clone_makes_takes_no_place_of_a_rank_nor_of_a_session_that_is_there() {
+        let scratch = Scratch::new("numbers-node");
+        let node = node(&scratch);
+        let first = node.open_session(None).unwrap();
+        node.table().last = LIGHT - 2;
+        let others = [(); 2].map(|()| node.open_session(None).unwrap());
+        assert_eq!(first.session().number, 1);
+        assert_eq!(others.map(|files| files.session().number), [LIGHT - 1, 2]);
+        node.shut_down();
     }
 }

@@ -219,6 +219,7 @@ fn exec<'a>(Image { argv, env, paths, other, .. }: &'a Image<'_>) -> (io::Error,
             Some(libc::ENOENT | libc::ENOTDIR) if rustix::fs::stat(path.as_c_str()).is_err() => {}
             // A search goes past directories, as a shell's does.
             Some(libc::EACCES) if paths.len() > 1 && is_directory(path) => {}
+            error if paths.len() > 1 && is_away(error) => {}
             Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES) => {
                 unfit = unfit.or(Some((error, Some(path.as_c_str()))));
             }
@@ -227,6 +228,12 @@ fn exec<'a>(Image { argv, env, paths, other, .. }: &'a Image<'_>) -> (io::Error,
     }
     // As a shell: "permission denied" when something was there, else "not found".
     unfit.unwrap_or_else(|| (io::Error::from_raw_os_error(libc::ENOENT), None))
+}
+
+/// Whether what a file would be on is not to be had, such as the server of a mount: execvp(3) goes
+/// past that.
+fn is_away(error: Option<i32>) -> bool {
+    matches!(error, Some(libc::ESTALE | libc::ENODEV | libc::ETIMEDOUT))
 }
 
 fn is_directory(path: &CStr) -> bool {
