@@ -233,6 +233,21 @@ fn ranks_of_a_job_that_is_ending_have_their_time_when_the_manager_is_killed() {
     cluster.down();
 }
 
+/// TERM waited for them to go on, and KILL came first.
+#[test]
+fn ranks_that_are_stopped_hear_that_their_job_is_to_end() {
+    let cluster = Cluster::up("t0120stopped", 2);
+    let line = "trap 'echo saved; exit' TERM; echo ready; while :; do sleep 0.1; done";
+    let job = cluster.muster(&["run", "-N", "2", "--grace", "1m", "sh", "-c", line]).start();
+    until("all run", || job.out().matches("ready").count() == 2);
+    cluster.muster(&["kill", "-s", "STOP", "1"]).run().ok();
+    cluster.muster(&["kill", "1"]).run();
+    let said = job.wait();
+    assert_eq!(said.out.matches("saved").count(), 2, "{said:?}");
+    cluster.no_job_processes();
+    cluster.down();
+}
+
 /// A write that the old manager had passed on but not answered reached the ranks twice.
 #[test]
 fn input_is_neither_lost_nor_doubled_when_the_manager_is_killed() {

@@ -54,9 +54,7 @@ pub(super) fn resume(job: &Arc<Job>, offset: u64) -> Result<()> {
         let Some(stdin) = stdin else {
             return fail(Errno::AGAIN, format!("rank {rank} has not been found again yet"));
         };
-        // One that is gone by now needs no input.
-        let taken = stdin.getattr().map_or(0, |attr| attr.size);
-        skips.push((rank, taken.saturating_sub(offset)));
+        skips.push((rank, taken(&stdin)?.saturating_sub(offset)));
     }
     let mut state = job.state();
     state.skips = vec![0; state.holds.len()];
@@ -66,6 +64,15 @@ pub(super) fn resume(job: &Arc<Job>, offset: u64) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What a rank has been given. One that is gone by now needs no input.
+fn taken(stdin: &Fid) -> Result<u64> {
+    match stdin.getattr() {
+        // Its node takes no more requests for now: the client asks again.
+        Err(error) if error.errno == Errno::AGAIN => Err(error),
+        taken => Ok(taken.map_or(0, |attr| attr.size)),
+    }
 }
 
 /// `stdin`: what is written goes to the ranks that read it.

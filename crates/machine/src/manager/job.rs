@@ -316,7 +316,7 @@ impl Job {
             match action {
                 Action::EndRank(rank) => ended.push(*rank),
                 Action::Pause | Action::Grace => {}
-                Action::Signal(_) | Action::EndAll | Action::Finish => all = true,
+                Action::Signal(_) | Action::Ask | Action::EndAll | Action::Finish => all = true,
             }
         }
         let ranks = if all { (0..state.holds.len()).collect() } else { ended };
@@ -335,11 +335,10 @@ impl Job {
         }
         for action in actions {
             match action {
-                Action::Signal(signal) => {
-                    let line = format!("signal {signal}\n");
-                    holds.iter().for_each(|(_, hold)| hold.command(self, &line));
-                    let ranks = ranks.clone();
-                    self.order(&nodes, Order::Signal { job: self.attempt, ranks, signal });
+                Action::Signal(signal) => self.pass_on(&[signal], &holds, (&ranks, &nodes)),
+                Action::Ask => {
+                    let signals = [libc::SIGTERM, libc::SIGCONT];
+                    self.pass_on(&signals, &holds, (&ranks, &nodes));
                 }
                 Action::EndAll => {
                     holds.iter().for_each(|(_, hold)| hold.command(self, "end\n"));
@@ -366,6 +365,20 @@ impl Job {
                 }
                 Action::Finish => self.finish(&holds),
             }
+        }
+    }
+
+    /// Sends signals, in their order, to ranks that are followed, and to others by their nodes.
+    fn pass_on(
+        self: &Arc<Job>,
+        signals: &[i32],
+        holds: &[(usize, Hold)],
+        (ranks, nodes): (&[usize], &Nodes),
+    ) {
+        let lines: String = signals.iter().map(|signal| format!("signal {signal}\n")).collect();
+        holds.iter().for_each(|(_, hold)| hold.command(self, &lines));
+        for &signal in signals {
+            self.order(nodes, Order::Signal { job: self.attempt, ranks: ranks.to_vec(), signal });
         }
     }
 

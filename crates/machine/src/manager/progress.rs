@@ -21,6 +21,8 @@ use std::time::Duration;
 pub enum Action {
     /// Send this signal to all ranks that run.
     Signal(i32),
+    /// Send TERM to them, and CONT behind it: one that is stopped would not hear of it in time.
+    Ask,
     /// Kill everything that is left in this rank's session.
     EndRank(usize),
     /// Kill everything in all sessions that are not closed.
@@ -39,7 +41,7 @@ const TERM: i32 = 15;
 const KILL: i32 = 9;
 
 /// What asks all ranks to end.
-const ASK: [Action; 2] = [Action::Signal(TERM), Action::Grace];
+const ASK: [Action; 2] = [Action::Ask, Action::Grace];
 
 /// How long after a rank has failed the others may end by themselves. Ranks whose MPI has found an
 /// error take more than twice as long from one to the next (`mpi-abi/src/failure.rs`): of those the
@@ -205,7 +207,7 @@ impl Progress {
             Phase::Ending if self.is_killed => vec![Action::EndAll],
             // All are asked when that is over.
             Phase::Ending if self.is_pausing => Vec::new(),
-            Phase::Ending => vec![Action::Signal(TERM)],
+            Phase::Ending => vec![Action::Ask],
             _ => signals.into_iter().map(Action::Signal).collect(),
         }
     }

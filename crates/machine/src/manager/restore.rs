@@ -349,7 +349,7 @@ impl Job {
         if at_once {
             actions = state.progress.grace_over();
         }
-        actions.retain(|action| !matches!(action, Action::Signal(_)));
+        actions.retain(|action| *action != Action::Ask);
         self.act(state, actions);
     }
 
@@ -509,7 +509,7 @@ impl State {
             return Some("end\n");
         }
         let hears_of_it = self.was_asked || !self.progress.were_told_to_end();
-        (!hears_of_it).then_some("signal TERM\n")
+        (!hears_of_it).then_some("signal TERM\nsignal CONT\n")
     }
 }
 

@@ -1,13 +1,13 @@
 //! What is written to several inputs at once, through a server and over connections as a job's.
 
-use super::{Deed, Reader, hand_out};
+use super::{Deed, Reader, hand_out, taken};
 use crate::files::feed::{Feed, Next};
 use crate::manager::hold;
 use crate::manager::tests::manager;
 use crate::scratch::Scratch;
 use muster_ninep::call::Answer;
 use muster_ninep::client::{Client, Fid, Options};
-use muster_ninep::error::{Errno, Result, fail};
+use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::serve::{Server, same_user};
 use muster_ninep::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
 use muster_ninep::tree::OpenFlags;
@@ -211,6 +211,28 @@ fn a_rank_whose_node_has_no_room_is_given_the_bytes_again() {
     }
     assert_eq!(job.got(0), b"one two ");
     assert_eq!(*got.lock().expect("no holder panics"), b"one two ");
+}
+
+/// It was taken for one that is gone, and its rank was given once more what it had.
+#[test]
+fn a_node_that_has_no_room_for_it_now_is_asked_later_what_a_rank_has() {
+    let feed = Feed::new(|| ());
+    let (node, client) = serve(vec![feed.file(0o200).entry()]);
+    let input = open(&client, "0").through(&client.never_blocking());
+    assert_eq!(input.write_at(0, &vec![b'-'; FULL]), Ok(FULL));
+    assert_eq!(taken(&input), Ok(FULL as u64));
+    // All of these wait there.
+    let is_full = Arc::new(AtomicUsize::new(0));
+    while is_full.load(Ordering::Relaxed) == 0 {
+        let full = is_full.clone();
+        let refused = move |error: Error| usize::from(error.errno == Errno::AGAIN);
+        input.write_then(0, b"x", move |answer| {
+            full.fetch_add(answer.map_or_else(refused, |_| 0), Ordering::Relaxed);
+        });
+    }
+    assert_eq!(taken(&input).expect_err("no room").errno, Errno::AGAIN);
+    drop((node, client));
+    assert_eq!(taken(&input), Ok(0), "it is gone");
 }
 
 /// It was taken for one that knows, and its rank waited for the end of its input for ever.

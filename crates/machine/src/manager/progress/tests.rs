@@ -19,7 +19,7 @@ fn bearing(ranks: usize, bears: Bears) -> Progress {
 fn a_program_that_cannot_be_run_ends_the_others_unless_the_job_is_to_keep_going() {
     let mut job = running(2, false);
     let actions = job.rank_failed(1, 127, "x: not found");
-    assert_eq!(actions, [Action::Signal(TERM), Action::Grace]);
+    assert_eq!(actions, [Action::Ask, Action::Grace]);
     assert_eq!(job.rank_failed(1, 127, "x: not found"), []);
     job.rank_exited(0, 15);
     assert_eq!(job.rank_closed(0), [Action::Finish]);
@@ -133,7 +133,7 @@ fn a_job_that_keeps_going_is_ended_by_what_ends_it_and_not_by_a_failure_before_t
 fn a_lost_rank_ends_the_job_and_is_closed_at_once() {
     let mut job = running(2, false);
     let actions = job.rank_lost(0, "its node is gone");
-    assert_eq!(actions, [Action::Signal(TERM), Action::Grace]);
+    assert_eq!(actions, [Action::Ask, Action::Grace]);
     job.rank_exited(1, TERM);
     assert_eq!(job.rank_closed(1), [Action::Finish]);
     assert_eq!(job.verdict().unwrap().1, 125);
@@ -198,7 +198,7 @@ fn begun_again(ranks: usize) -> Progress {
 #[test]
 fn a_job_that_begins_again_is_ended_first_and_not_done() {
     let mut job = begun_again(2);
-    assert_eq!(job.rank_lost(0, "n0 died"), [Action::Signal(TERM), Action::Grace]);
+    assert_eq!(job.rank_lost(0, "n0 died"), [Action::Ask, Action::Grace]);
     job.rank_exited(1, 1 << 8);
     assert_eq!(job.rank_closed(1), [Action::Finish]);
     assert_eq!((job.phase(), job.verdict()), (Phase::Ending, None));
@@ -248,7 +248,7 @@ fn a_job_does_not_begin_again_beside_a_rank_that_only_is_not_heard_of() {
     let (end, _, why) = job.verdict().unwrap();
     assert_eq!((end, why.unwrap().contains("n0 died")), (End::Lost, true));
     let mut job = begun_again(2);
-    assert_eq!(job.rank_absent(1, true, "it has not come back")[0], Action::Signal(TERM));
+    assert_eq!(job.rank_absent(1, true, "it has not come back")[0], Action::Ask);
     job.rank_lost(0, "n0 died");
     assert_eq!(job.cleared(), None);
     // One that is not to begin again bears it as any other loss.
@@ -357,8 +357,8 @@ fn executing(ranks: usize) -> Progress {
 #[test]
 fn programs_that_run_after_their_job_was_ended_are_asked_to_end_and_then_killed() {
     let mut job = executing(1);
-    assert_eq!(job.end(End::Killed, 143, "x"), [Action::Signal(TERM), Action::Grace]);
-    assert_eq!(job.started(), [Action::Signal(TERM)]);
+    assert_eq!(job.end(End::Killed, 143, "x"), [Action::Ask, Action::Grace]);
+    assert_eq!(job.started(), [Action::Ask]);
     assert_eq!(job.grace_over(), [Action::EndAll]);
     assert_eq!(job.rank_exited(0, 9), [Action::EndRank(0)]);
     assert_eq!(job.rank_closed(0), [Action::Finish]);
@@ -453,7 +453,7 @@ fn a_job_that_has_ended_has_ended_so_whoever_kills_or_ends_it_later() {
     assert_eq!(job.verdict(), Some((End::Done, 0, None)));
     // One that was to begin again, which could not be written down.
     let mut job = bearing(1, Bears { again: true, ..Bears::default() });
-    assert_eq!(job.rank_lost(0, "n0 died"), [Action::Signal(TERM), Action::Grace, Action::Finish]);
+    assert_eq!(job.rank_lost(0, "n0 died"), [Action::Ask, Action::Grace, Action::Finish]);
     assert!(job.cleared().is_some());
     let lost = job.verdict().unwrap();
     assert_eq!((lost.0, lost.1), (End::Lost, 125));
