@@ -50,8 +50,18 @@ pub const TAGS_MAX: usize = 0xffff;
 
 /// Bytes of replies that may queue for a client that does not read, beyond one message.
 /// Requests are no longer read from it until it has taken them. What reads of files under way
-/// will bring counts as well, with room for one message more, before further reads are begun.
+/// will bring counts as well, with room for one message more, before further reads of files of the
+/// same server are begun.
 pub const OUTBOX_MAX: usize = 256 * 1024;
+
+/// What reads of files of other servers may bring to one client: eight servers' worth in the
+/// largest messages, and 28 in those of our own clients. If so many stand still at once, reads of
+/// all others wait for them, too.
+pub const PROMISED_MAX: usize = 64 * 1024 * 1024;
+
+/// Most that a read is given which has waited, or which may wait at another server and is one of
+/// many: it bounds what many such reads can bring.
+pub const WAITED_MAX: usize = 8 * 1024;
 
 /// Bytes of requests that may queue for another server whose tree is a part of ours: for what
 /// many have under way at once, of which `muster cp` has 8 MiB. Further writes wait. A server that

@@ -9,8 +9,10 @@
 use crate::error::{Errno, Error};
 use crate::message::Tag;
 use crate::outbox::{Filling, Outbox};
+use crate::promised::{Promise, Source};
 use crate::record::{Attr, DirEntry, Qid, Statfs};
 pub use crate::sys::Mapping;
+use muster_base::limits::WAITED_MAX;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
@@ -412,6 +414,8 @@ pub struct Call<'a, F> {
     pub(crate) origin: &'a dyn Origin<F>,
     pub(crate) standing: Option<Standing>,
     pub(crate) outbox: &'a mut Outbox,
+    /// What the answer will bring, or would if there were room.
+    pub(crate) brings: Option<Promise>,
 }
 
 impl<F: Send + 'static> Call<'_, F> {
@@ -436,18 +440,30 @@ impl<F: Send + 'static> Call<'_, F> {
         Err(Pause::Parked)
     }
 
-    /// Says, of a request that is parked then, that its answer has up to `bytes` bytes and comes
-    /// without anybody's doing. Until then they count as if they were queued, and while they are
-    /// too many no other such request is begun: so never for what waits for another request.
+    /// Says, of a request that is parked then, that its answer has up to `bytes` bytes, comes
+    /// without anybody's doing, and may be thrown away. Until it is there or nobody wants it any
+    /// more, they count as if they were queued, and while they are too many no other such request
+    /// is begun: so never for what waits for another request.
     ///
     /// # Errors
     /// [`Pause::Later`]: there are too many now. The method returns that, having begun nothing.
     pub fn brings(&mut self, bytes: usize) -> Answer<()> {
-        if !self.outbox.has_room() {
-            return Err(Pause::Later);
-        }
-        self.outbox.promise(bytes);
-        Ok(())
+        self.brings_from(Source::Here, bytes)
+    }
+
+    /// The same of an answer that another server gives.
+    pub(crate) fn brings_from(&mut self, source: Source, bytes: usize) -> Answer<()> {
+        self.brings = Some(Promise { source, bytes });
+        if self.outbox.has_room(source) { Ok(()) } else { Err(Pause::Later) }
+    }
+
+    /// Of a read at another server that may wait for another request there, so that it is begun in
+    /// any case: how much of `count` it may ask for.
+    pub(crate) fn share_of(&mut self, count: usize) -> usize {
+        let source = Source::Made;
+        let bytes = if self.outbox.has_room(source) { count } else { count.min(WAITED_MAX) };
+        self.brings = Some(Promise { source, bytes });
+        bytes
     }
 
     /// For a write whose content there is no room for now: what is to be called, from any thread,
@@ -472,9 +488,10 @@ impl<F: Send + 'static> Call<'_, F> {
             origin: &embedded,
             standing: self.standing.take(),
             outbox: &mut *self.outbox,
+            brings: None,
         };
         let answer = ask(&mut call);
-        self.standing = call.standing;
+        (self.standing, self.brings) = (call.standing, call.brings);
         answer
     }
 

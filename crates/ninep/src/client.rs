@@ -198,6 +198,11 @@ impl Client {
         Client { shared: self.shared.clone(), patience }
     }
 
+    /// What tells the connection from all others of this process.
+    pub(crate) fn id(&self) -> usize {
+        self.shared.link.id
+    }
+
     /// The root of the attached tree.
     pub fn root(&self) -> Fid {
         Fid::root(self.clone(), self.shared.root, self.shared.root_qid)

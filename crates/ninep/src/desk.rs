@@ -150,7 +150,7 @@ impl<'a, T: Tree> Desk<'a, T> {
             tree,
             peer,
             fids,
-            call: Call { tag, serial, origin: &*port, standing: None, outbox },
+            call: Call { tag, serial, origin: &*port, standing: None, outbox, brings: None },
             dialect: version.map_or(Dialect::Plan9, |version| version.dialect),
             is_ours: *version == Some(Version::MUSTER),
             payload: *msize as usize - muster_base::limits::HEADER - 4,

@@ -17,6 +17,7 @@ mod mounted;
 mod old;
 pub mod outbox;
 mod processors;
+mod promised;
 pub mod record;
 pub mod remote;
 mod room;

@@ -4,8 +4,9 @@
 
 use crate::error::Error;
 use crate::message::Tag;
+use crate::promised::{Promised, Source};
 use crate::sys::{Mapping, Span};
-use muster_base::limits::{HEADER, OUTBOX_MAX};
+use muster_base::limits::HEADER;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
@@ -59,8 +60,7 @@ pub struct Outbox {
     /// Bytes of the first block that are sent.
     sent: usize,
     length: usize,
-    /// Bytes that answers under way will bring.
-    promised: usize,
+    promised: Promised,
     /// Large blocks for reuse, the oldest first: fresh ones cost their pages, which is more than
     /// to fill them.
     spare: Vec<Vec<u8>>,
@@ -75,24 +75,14 @@ impl Outbox {
         self.length
     }
 
-    /// Bytes that answers under way will bring: they count as if they were here.
-    pub(crate) fn promised(&self) -> usize {
-        self.promised
+    /// Whether an answer that brings more from there may be begun.
+    pub(crate) fn has_room(&self, source: Source) -> bool {
+        self.promised.has_room(source, self.length, self.msize)
     }
 
-    /// Whether an answer that brings more may be begun.
-    pub(crate) fn has_room(&self) -> bool {
-        self.length + self.promised <= OUTBOX_MAX + self.msize
-    }
-
-    /// Counts bytes that will come.
-    pub(crate) fn promise(&mut self, bytes: usize) {
-        self.promised += bytes;
-    }
-
-    /// No longer counts bytes that have come, or will not.
-    pub(crate) fn kept(&mut self, bytes: usize) {
-        self.promised -= bytes;
+    /// What answers under way will bring.
+    pub(crate) fn promised(&mut self) -> &mut Promised {
+        &mut self.promised
     }
 
     /// Whether all is sent.

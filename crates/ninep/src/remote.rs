@@ -18,6 +18,7 @@
 use crate::call::{Answer, Data, HeldLock, LockStatus, Opened, Outcome, Pause, Walked};
 use crate::client::{Cancel, Client, Fid};
 use crate::error::{Errno, Error, Result, fail};
+use crate::promised::Source;
 use crate::record::{Attr, DirEntry, LockRange, Qid, SetAttr, Statfs};
 use crate::synthetic::MADE;
 use crate::tree::{Attach, C, OpenFlags, Tree};
@@ -76,6 +77,10 @@ impl Remote {
     /// A file of the other tree, for mounting.
     pub fn place_of(&self, fid: &Fid) -> (Fid, Qid) {
         (fid.through(&self.client), self.place.qid(fid.qid()))
+    }
+
+    fn source(&self) -> Source {
+        Source::Server(self.client.id())
     }
 
     /// Parks a request until the other server answers; `read` makes our answer of its.
@@ -165,11 +170,14 @@ impl Tree for Remote {
     }
 
     fn read(&self, call: &mut C<'_, Self>, fid: &Fid, offset: u64, count: usize) -> Answer<Data> {
+        let count = if fid.qid().path & MADE == 0 {
+            call.brings_from(self.source(), count)?;
+            count
+        } else {
+            // What is made up there may wait for whoever writes it.
+            call.share_of(count)
+        };
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        // What is made up there may wait for whoever writes it.
-        if fid.qid().path & MADE == 0 {
-            call.brings(count as usize)?;
-        }
         let send = |then: Then<Vec<u8>>| {
             fid.read_then(offset, count, move |answer| then(answer.map(<[u8]>::to_vec)))
         };
@@ -192,8 +200,8 @@ impl Tree for Remote {
         count: usize,
         _attrs: bool,
     ) -> Answer<Vec<DirEntry>> {
+        call.brings_from(self.source(), count)?;
         let count = u32::try_from(count).unwrap_or(u32::MAX);
-        call.brings(count as usize)?;
         let read = |mut entries: Vec<DirEntry>, place: &Place| {
             entries.iter_mut().for_each(|entry| entry.qid = place.qid(entry.qid));
             entries

@@ -14,6 +14,7 @@ use crate::fid::{Fids, Slot};
 use crate::intake::Arriving;
 use crate::message::{BadStream, ErrorNumber, Fid, Frame, NOTAG, Qids, Rmessage, Tag, Tmessage};
 use crate::outbox::Outbox;
+use crate::promised::{Promise, Source};
 use crate::record::Qid;
 use crate::tree::{Peer, Tree};
 use crate::version::{Dialect, Version};
@@ -21,7 +22,7 @@ use crate::wire::{Payload, Reader, Writer};
 use muster_base::limits::{
     IO_HEADER, MSIZE_FIRST, MSIZE_MAX, MSIZE_MIN, OUTBOX_MAX, WRITES_KEPT_MAX,
 };
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// The type of a request that makes its fid an attribute.
@@ -36,18 +37,45 @@ struct Parked {
     number: u8,
     goal: Goal,
     standing: Standing,
-    /// What of the outbox's promised bytes is its answer's.
-    promised: usize,
+    /// What its answer will bring.
+    promised: Option<Promise>,
+    /// Nobody waits for what it brings any more, so that is thrown away.
+    dropped: bool,
     /// A step before this one has had its effect: a flush can no longer take the request back.
     begun: bool,
     /// Flushes that wait for its answer, in order.
     flushes: Vec<Tag>,
 }
 
+impl Parked {
+    /// Has whoever carries it out break it off. What it would have brought nobody waits for, so it
+    /// holds up no others, however long that takes.
+    fn unwanted(&mut self, outbox: &mut Outbox) {
+        self.standing.unwanted();
+        // What a made file has given is nowhere else.
+        if let Some(promise) = self.promised.take_if(|it| it.source != Source::Made) {
+            outbox.promised().kept(promise);
+            self.dropped = true;
+        }
+    }
+}
+
+/// The answer to a read that was given up: without what it has brought.
+fn taken_back<F>(outcome: Outcome<F>) -> Outcome<F> {
+    match outcome {
+        Outcome::Data(_) | Outcome::Entries(_) => {
+            Outcome::Failed(Error::new(Errno::INTR, "the request was taken back"))
+        }
+        other => other,
+    }
+}
+
 /// A parked request that the tree has not begun ([`Pause::Later`]).
 struct Held<T: Tree> {
     tag: Tag,
     serial: u64,
+    /// From where there is to be room.
+    source: Source,
     again: Again<T>,
 }
 
@@ -62,7 +90,7 @@ pub struct Session<T: Tree> {
     pub(crate) outbox: Outbox,
     parked: HashMap<Tag, Parked>,
     /// Those of them that the tree is asked again when there is room, in order.
-    held: VecDeque<Held<T>>,
+    held: BTreeMap<Source, VecDeque<Held<T>>>,
     /// Writes among them, which wait for room elsewhere.
     writes: VecDeque<Held<T>>,
     /// Bytes of their content.
@@ -91,7 +119,7 @@ impl<T: Tree> Session<T> {
             fids,
             outbox: Outbox::default(),
             parked: HashMap::new(),
-            held: VecDeque::new(),
+            held: BTreeMap::new(),
             writes: VecDeque::new(),
             kept: 0,
             flushing: HashMap::new(),
@@ -139,11 +167,15 @@ impl<T: Tree> Session<T> {
     /// there were any.
     pub fn resume(&mut self) -> bool {
         let mut begun = false;
-        while self.outbox.has_room()
-            && let Some(held) = self.held.pop_front()
-        {
-            begun |= self.ask_again(held);
+        let sources: Vec<Source> = self.held.keys().copied().collect();
+        for source in sources {
+            while self.outbox.has_room(source)
+                && let Some(held) = self.held.get_mut(&source).and_then(VecDeque::pop_front)
+            {
+                begun |= self.ask_again(held);
+            }
         }
+        self.held.retain(|_, held| !held.is_empty());
         if self.port.take_room() {
             begun |= self.resume_writes();
         }
@@ -172,7 +204,7 @@ impl<T: Tree> Session<T> {
     }
 
     /// Asks a request again, unless it was cut off.
-    fn ask_again(&mut self, Held { tag, serial, again }: Held<T>) -> bool {
+    fn ask_again(&mut self, Held { tag, serial, again, .. }: Held<T>) -> bool {
         if self.parked.get(&tag).is_none_or(|parked| parked.serial != serial) {
             return false;
         }
@@ -189,14 +221,15 @@ impl<T: Tree> Session<T> {
                 self.kept += content;
                 self.writes.push_back(held);
             }
-            None => self.held.push_back(held),
+            None => self.held.entry(held.source).or_default().push_back(held),
         }
     }
 
     /// Forgets one that was taken back.
     fn let_go(&mut self, serial: u64) {
-        self.held.retain(|held| held.serial != serial);
-        self.writes.retain(|held| held.serial != serial);
+        let others = |held: &Held<T>| held.serial != serial;
+        self.held.values_mut().for_each(|held| held.retain(others));
+        self.writes.retain(others);
         self.kept = self.writes.iter().filter_map(|held| held.again.content).map(|it| it.1).sum();
     }
 
@@ -221,7 +254,8 @@ impl<T: Tree> Session<T> {
             let ours = self.parked.get(&tag).is_some_and(|parked| parked.serial == serial);
             match self.parked.remove(&tag) {
                 Some(parked) if ours => {
-                    self.outbox.kept(parked.promised);
+                    parked.promised.inspect(|it| self.outbox.promised().kept(*it));
+                    let outcome = if parked.dropped { taken_back(outcome) } else { outcome };
                     self.finish(tag, parked.number, parked.goal, outcome);
                     self.hand_on(tag, parked.flushes);
                 }
@@ -241,7 +275,7 @@ impl<T: Tree> Session<T> {
         }
         if let Some(next_step) = self.parked.get_mut(&tag) {
             next_step.flushes = flushes;
-            next_step.standing.unwanted();
+            next_step.unwanted(&mut self.outbox);
             return;
         }
         self.flushed(flushes);
@@ -259,7 +293,7 @@ impl<T: Tree> Session<T> {
     /// and go on to [`Session::conclude`], until it [is settled](Session::is_settled).
     pub fn close(&mut self) {
         for (_, parked) in self.parked.drain() {
-            self.outbox.kept(parked.promised);
+            parked.promised.inspect(|it| self.outbox.promised().kept(*it));
             if !parked.standing.flush() {
                 parked.standing.unwanted();
                 let opening = match &parked.goal {
@@ -282,8 +316,8 @@ impl<T: Tree> Session<T> {
             if slot.remove {
                 self.serial += 1;
                 let (port, outbox) = (&self.port, &mut self.outbox);
-                let (tag, serial, standing) = (NOTAG, self.serial, None);
-                let mut call = Call { tag, serial, origin: port, standing, outbox };
+                let (tag, serial, standing, brings) = (NOTAG, self.serial, None, None);
+                let mut call = Call { tag, serial, origin: port, standing, outbox, brings };
                 // Nobody is left to be told of an error, here or below.
                 let _ = self.tree.remove(&mut call, &slot.fid);
             }
@@ -401,7 +435,7 @@ impl<T: Tree> Session<T> {
         match self.parked.get_mut(&target) {
             Some(parked) if target == oldtag && !parked.begun && parked.standing.flush() => {
                 let parked = self.parked.remove(&target).expect("it was found");
-                self.outbox.kept(parked.promised);
+                parked.promised.inspect(|it| self.outbox.promised().kept(*it));
                 self.let_go(parked.serial);
                 parked.goal.fid().inspect(|fid| self.fids.release(*fid));
                 // Those that came while a step before this one could not be taken back.
@@ -411,7 +445,7 @@ impl<T: Tree> Session<T> {
             Some(parked) => {
                 parked.flushes.push(tag);
                 self.flushing.insert(tag, target);
-                parked.standing.unwanted();
+                parked.unwanted(&mut self.outbox);
             }
             None => self.reply(tag, &Rmessage::Flush {}),
         }
@@ -478,14 +512,10 @@ impl<T: Tree> Session<T> {
         ask: impl FnOnce(&mut Desk<'_, T>) -> Result<Asked<T::Fid>, Error>,
     ) {
         self.serial += 1;
-        let (serial, before) = (self.serial, self.outbox.promised());
+        let serial = self.serial;
         let mut desk = Desk::new(self, tag, serial);
         let asked = ask(&mut desk);
-        let (standing, again) = (desk.standing(), desk.again.take());
-        let promised = self.outbox.promised() - before;
-        if !matches!(asked, Ok((_, Err(Pause::Parked)))) {
-            self.outbox.kept(promised);
-        }
+        let (standing, again, brings) = (desk.standing(), desk.again.take(), desk.call.brings);
         match asked {
             Err(error) => self.refuse(tag, &error),
             Ok((goal, Ok(outcome))) => self.finish(tag, number, goal, outcome),
@@ -495,10 +525,15 @@ impl<T: Tree> Session<T> {
             Ok((goal, Err(pause))) => {
                 goal.fid().inspect(|fid| self.fids.reserve(*fid));
                 // What the tree has not begun a flush takes back in any case.
-                let begun = begun && matches!(pause, Pause::Parked);
-                again.into_iter().for_each(|again| self.hold(Held { tag, serial, again }));
-                let (standing, flushes) = (standing.unwrap_or_default(), Vec::new());
-                let parked = Parked { serial, number, goal, standing, promised, begun, flushes };
+                let is_begun = matches!(pause, Pause::Parked);
+                let begun = begun && is_begun;
+                let source = brings.map_or(Source::Here, |brings| brings.source);
+                again.into_iter().for_each(|again| self.hold(Held { tag, serial, source, again }));
+                let promised = brings.filter(|_| is_begun);
+                promised.inspect(|it| self.outbox.promised().make(*it));
+                let (standing, flushes, dropped) = (standing.unwrap_or_default(), vec![], false);
+                let parked =
+                    Parked { serial, number, goal, standing, promised, dropped, begun, flushes };
                 self.parked.insert(tag, parked);
             }
         }

@@ -153,10 +153,10 @@ fn a_flush_that_waits_is_answered_though_the_next_step_of_its_request_is_taken_b
         next!(tree, Open).answer(Ok(Opened { fid: fid + 1, qid, iounit: 0 }));
         peer.answer().ok();
     }
-    tree.brings.store(true, Ordering::Relaxed);
     peer.send(1, &read(1, 0, 1000));
     let entries = next!(tree, Entries);
     assert!(entries.claim());
+    tree.brings.store(true, Ordering::Relaxed);
     (10..40).for_each(|tag| peer.send(tag, &read(0, 0, 60_000)));
     peer.send(2, &flush(1));
     let dot = DirEntry { qid: slow::DIR, next: 1, kind: 4, name: b".".to_vec(), attr: None };
@@ -516,6 +516,27 @@ proptest! {
         let left = waiting.iter().filter(|(_, ticket)| ticket.is_live()).count();
         prop_assert_eq!(ledger.asked.len(), left);
     }
+}
+
+/// What carries a read out may never answer: a node that stands still. Its promise was kept for as
+/// long, and nothing more was read.
+#[test]
+fn a_read_that_is_given_up_makes_room_though_it_is_never_answered() {
+    const COUNT: usize = 60_000;
+    let (tree, mut peer) = slow_reader();
+    tree.brings.store(true, Ordering::Relaxed);
+    let begun = OUTBOX_MAX.div_ceil(COUNT) as Tag + 1;
+    (1..=begun + 1).for_each(|tag| peer.send(tag, &read(0, 0, COUNT as u32)));
+    let never = next!(tree, Read);
+    assert!(never.claim());
+    assert_eq!(tree.waiting(), usize::from(begun) - 1, "the last is not begun");
+    peer.send(99, &flush(1));
+    assert_eq!(peer.order(), [], "it is answered first");
+    assert_eq!(tree.waiting(), usize::from(begun), "the last is");
+    never.answer(Ok(vec![0u8; COUNT].into()));
+    let replies = peer.replies();
+    assert_eq!(replies[0].refused(), Errno::INTR, "what it brings was no longer counted");
+    assert_eq!((replies[1].tag, replies.len()), (99, 2));
 }
 
 /// Once only answers that were there counted, and 69 KB of requests for files of another server

@@ -11,15 +11,12 @@
 //! ([`Reader`]). What has been dropped under a reader is an error, never other bytes.
 
 use super::latch::Waiting;
-use muster_base::limits::STREAM_WINDOW;
+use muster_base::limits::{STREAM_WINDOW, WAITED_MAX};
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
 use muster_ninep::synthetic::{File, Handle, SynCall};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
-
-/// Most that a read which has waited is given: it bounds what many waiting reads can take.
-pub const WAITED_MAX: usize = 8 * 1024;
 
 #[derive(Default)]
 struct State {

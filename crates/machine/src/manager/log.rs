@@ -19,9 +19,9 @@ mod taken;
 
 use crate::files::lane::Lane;
 use crate::files::latch::Waiting;
-use crate::files::stream::WAITED_MAX;
 use crate::output::{AGAIN, HEADER, Head, Output, PIECE_MAX};
 use index::{Index, TAKEN, Whose};
+use muster_base::limits::WAITED_MAX;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::synthetic::{File, Handle, SynCall};

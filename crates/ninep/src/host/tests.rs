@@ -106,7 +106,8 @@ impl Client {
         request: impl FnOnce(&HostTree, &mut Call<'_, HostFid>) -> Answer<R>,
     ) -> std::result::Result<R, Option<Errno>> {
         let (port, outbox) = (&self.port, &mut self.outbox);
-        let mut call = Call { tag: 1, serial: 1, origin: port, standing: None, outbox };
+        let mut call =
+            Call { tag: 1, serial: 1, origin: port, standing: None, outbox, brings: None };
         let answer = request(&self.tree, &mut call);
         act_as_server().unwrap();
         answer.map_err(|pause| match pause {
@@ -119,7 +120,6 @@ impl Client {
     /// The answer to a parked request, once it has come.
     fn parked(&mut self) -> Outcome<HostFid> {
         self.woken.recv_timeout(Duration::from_secs(60)).expect("the answer comes");
-        self.outbox.kept(self.outbox.promised());
         self.port.take().pop().expect("it came").outcome
     }
 

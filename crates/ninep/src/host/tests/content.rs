@@ -484,7 +484,8 @@ fn a_lock_that_waits_is_had_when_it_is_free_and_costs_no_thread() {
     // One that is flushed while it waits never gets the lock.
     let standing = {
         let (port, outbox) = (&client.port, &mut client.outbox);
-        let mut call = Call { tag: 2, serial: 2, origin: port, standing: None, outbox };
+        let mut call =
+            Call { tag: 2, serial: 2, origin: port, standing: None, outbox, brings: None };
         let parked = client.tree.lock(&mut call, &flushed, &all, true);
         assert!(matches!(parked, Err(Pause::Parked)));
         call.standing.unwrap()
@@ -531,7 +532,8 @@ fn a_lock_that_waits_is_had_when_it_is_free_and_costs_no_thread() {
 fn wait_for_lock(client: &mut Client, fid: &HostFid, tag: u16) -> Standing {
     let all = range(LockRange::WRITE, 0, 0, 1);
     let (port, outbox) = (&client.port, &mut client.outbox);
-    let mut call = Call { tag, serial: tag.into(), origin: port, standing: None, outbox };
+    let mut call =
+        Call { tag, serial: tag.into(), origin: port, standing: None, outbox, brings: None };
     let parked = client.tree.lock(&mut call, fid, &all, true);
     assert!(matches!(parked, Err(Pause::Parked)), "{parked:?}");
     call.standing.unwrap()
@@ -587,7 +589,8 @@ fn a_lock_that_goes_on_waiting_can_be_flushed() {
     let mut claimed = None;
     let (port, outbox) = (&client.port, &mut client.outbox);
     let standing_too = Some(standing.clone());
-    let mut call = Call { tag: 3, serial: 3, origin: port, standing: standing_too, outbox };
+    let mut call =
+        Call { tag: 3, serial: 3, origin: port, standing: standing_too, outbox, brings: None };
     let _ = call.park(|ticket: Ticket<LockStatus>| claimed = Some(ticket));
     assert!(claimed.as_ref().unwrap().claim());
     assert!(!standing.flush(), "it is being carried out");
