@@ -69,8 +69,9 @@ pub const WAITED_MAX: usize = 8 * 1024;
 /// and one for what is not written, as who asks that cannot be made to wait.
 pub const HANDED_ON_MAX: usize = 64 * 1024 * 1024;
 
-/// Bytes of one client's writes that may wait for room in such a queue while it is read from, so
-/// that it can ask for other things and take requests back: what `muster cp` has under way.
+/// Bytes of one client's writes that may wait for whoever takes them (room in such a queue, a
+/// program that reads its input) while it is read from, so that it can ask for other things and
+/// take requests back: what `muster cp` has under way.
 pub const WRITES_KEPT_MAX: usize = 8 * 1024 * 1024;
 
 /// Bytes of an extended attribute's value (Linux XATTR_SIZE_MAX).

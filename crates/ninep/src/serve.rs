@@ -500,7 +500,10 @@ impl<T: Tree> Connection<T> {
             // First, so that a request which a stall has left in the buffer gets its turn.
             self.send()?;
             if self.session.is_stalled() {
-                return Ok(false);
+                // Whoever holds up what it has written may do so for ever: its end is not to be
+                // waited for behind that.
+                let is_gone = self.closing && self.session.keeps_much();
+                return if is_gone { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(false) };
             }
             if self.session.resume() {
                 self.moved = true;

@@ -32,22 +32,26 @@ const XATTRCREATE: u8 = 32;
 const TEXT_MAX: usize = 1024;
 
 /// A request that waits for its tree.
-struct Parked {
+struct Parked<F> {
     serial: u64,
     number: u8,
     goal: Goal,
+    /// The fid that ends with it, and has left the table.
+    gone: Option<(Fid, Slot<F>)>,
     standing: Standing,
     /// What its answer will bring.
     promised: Option<Promise>,
     /// Nobody waits for what it brings any more, so that is thrown away.
     dropped: bool,
+    /// Bytes of a write that it keeps.
+    kept: usize,
     /// A step before this one has had its effect: a flush can no longer take the request back.
     begun: bool,
     /// Flushes that wait for its answer, in order.
     flushes: Vec<Tag>,
 }
 
-impl Parked {
+impl<F> Parked<F> {
     /// Has whoever carries it out break it off. What it would have brought nobody waits for, so it
     /// holds up no others, however long that takes.
     fn unwanted(&mut self, outbox: &mut Outbox) {
@@ -88,17 +92,17 @@ pub struct Session<T: Tree> {
     pub(crate) msize: u32,
     pub(crate) fids: Fids<T::Fid>,
     pub(crate) outbox: Outbox,
-    parked: HashMap<Tag, Parked>,
+    parked: HashMap<Tag, Parked<T::Fid>>,
     /// Those of them that the tree is asked again when there is room, in order.
     held: BTreeMap<Source, VecDeque<Held<T>>>,
     /// Writes among them, which wait for room elsewhere.
     writes: VecDeque<Held<T>>,
-    /// Bytes of their content.
+    /// Bytes of writes that wait, for room or until they are carried out.
     kept: usize,
     /// Flushes that wait, and the request each waits for.
     flushing: HashMap<Tag, Tag>,
     /// Requests that were being carried out when they were cut off, by serial; with the file that
-    /// the request was opening, if it was: opened or not, it is clunked when the answer is there.
+    /// the request was opening or ending, if it was: it is clunked when the answer is there.
     leaving: HashMap<u64, Option<T::Fid>>,
     serial: u64,
     /// A write whose content is taken as it arrives.
@@ -131,7 +135,7 @@ impl<T: Tree> Session<T> {
 
     /// Carries out the whole messages at the start of `bytes`, and begins a large write that the
     /// tree takes in parts; returns how many bytes that were. It stops early while more than
-    /// [`OUTBOX_MAX`] bytes wait to be sent, or [`WRITES_KEPT_MAX`] of writes for another server.
+    /// [`OUTBOX_MAX`] bytes wait to be sent, or [`WRITES_KEPT_MAX`] that it writes.
     ///
     /// # Errors
     /// [`BadStream`] when this is not 9P: the connection must be closed.
@@ -157,10 +161,15 @@ impl<T: Tree> Session<T> {
         Ok(done)
     }
 
-    /// Whether the peer must take replies before more requests are carried out, or another server
-    /// what this peer writes there.
+    /// Whether the peer must take replies before more requests are carried out, or somebody what
+    /// this peer writes.
     pub fn is_stalled(&self) -> bool {
-        self.outbox.len() >= OUTBOX_MAX || self.kept >= WRITES_KEPT_MAX
+        self.outbox.len() >= OUTBOX_MAX || self.keeps_much()
+    }
+
+    /// Whether somebody must take what this peer writes before more is carried out.
+    pub(crate) fn keeps_much(&self) -> bool {
+        self.kept >= WRITES_KEPT_MAX
     }
 
     /// Begins requests that had to wait until there was room for what they bring, or write; whether
@@ -186,8 +195,7 @@ impl<T: Tree> Session<T> {
     fn resume_writes(&mut self) -> bool {
         let (mut begun, mut full) = (false, Vec::new());
         for write in std::mem::take(&mut self.writes) {
-            let Some((fid, content)) = write.again.content else { unreachable!("it is a write") };
-            self.kept -= content;
+            let Some((fid, _)) = write.again.content else { unreachable!("it is a write") };
             if full.contains(&fid) {
                 self.hold(write);
                 continue;
@@ -208,7 +216,9 @@ impl<T: Tree> Session<T> {
         if self.parked.get(&tag).is_none_or(|parked| parked.serial != serial) {
             return false;
         }
-        let Parked { number, goal, flushes, .. } = self.parked.remove(&tag).expect("just seen");
+        let parked = self.parked.remove(&tag).expect("just seen");
+        let Parked { number, goal, flushes, kept, .. } = parked;
+        self.kept -= kept;
         self.put_to_tree(tag, number, |desk| Ok((goal, desk.ask_again(again))));
         self.hand_on(tag, flushes);
         true
@@ -217,10 +227,7 @@ impl<T: Tree> Session<T> {
     /// Keeps a request that is to be asked again.
     fn hold(&mut self, held: Held<T>) {
         match held.again.content {
-            Some((_, content)) => {
-                self.kept += content;
-                self.writes.push_back(held);
-            }
+            Some(_) => self.writes.push_back(held),
             None => self.held.entry(held.source).or_default().push_back(held),
         }
     }
@@ -230,7 +237,6 @@ impl<T: Tree> Session<T> {
         let others = |held: &Held<T>| held.serial != serial;
         self.held.values_mut().for_each(|held| held.retain(others));
         self.writes.retain(others);
-        self.kept = self.writes.iter().filter_map(|held| held.again.content).map(|it| it.1).sum();
     }
 
     /// Whether the peer has attached, or asks for it: it has a fid, or waits for one.
@@ -254,8 +260,9 @@ impl<T: Tree> Session<T> {
             let ours = self.parked.get(&tag).is_some_and(|parked| parked.serial == serial);
             match self.parked.remove(&tag) {
                 Some(parked) if ours => {
-                    parked.promised.inspect(|it| self.outbox.promised().kept(*it));
+                    self.no_longer_counts(&parked);
                     let outcome = if parked.dropped { taken_back(outcome) } else { outcome };
+                    parked.gone.into_iter().for_each(|(_, slot)| self.tree.clunk(slot.fid));
                     self.finish(tag, parked.number, parked.goal, outcome);
                     self.hand_on(tag, parked.flushes);
                 }
@@ -266,6 +273,12 @@ impl<T: Tree> Session<T> {
             }
         }
         self.resume();
+    }
+
+    /// Counts no more what a request keeps, and what its answer would bring.
+    fn no_longer_counts(&mut self, parked: &Parked<T::Fid>) {
+        self.kept -= parked.kept;
+        parked.promised.inspect(|it| self.outbox.promised().kept(*it));
     }
 
     /// Flushes that wait for a request wait for its next step, or are answered behind it.
@@ -292,17 +305,21 @@ impl<T: Tree> Session<T> {
     /// Ends the connection. Requests that are being carried out end later: keep the session,
     /// and go on to [`Session::conclude`], until it [is settled](Session::is_settled).
     pub fn close(&mut self) {
+        let mut gone = Vec::new();
         for (_, parked) in self.parked.drain() {
             parked.promised.inspect(|it| self.outbox.promised().kept(*it));
-            if !parked.standing.flush() {
+            let ends = parked.gone.map(|(_, slot)| slot);
+            if parked.standing.flush() {
+                gone.extend(ends);
+            } else {
                 parked.standing.unwanted();
                 let opening = match &parked.goal {
                     Goal::Open { fid, .. } => Some(*fid),
                     Goal::Old(step) => step.opening(),
                     _ => None,
                 };
-                let opening = opening.and_then(|fid| self.fids.extract(fid)).map(|slot| slot.fid);
-                self.leaving.insert(parked.serial, opening);
+                let opening = opening.and_then(|fid| self.fids.extract(fid)).or(ends);
+                self.leaving.insert(parked.serial, opening.map(|slot| slot.fid));
             }
         }
         self.held.clear();
@@ -312,7 +329,7 @@ impl<T: Tree> Session<T> {
         for Completion { serial, outcome, .. } in self.port.take() {
             self.discard(serial, outcome);
         }
-        for slot in self.fids.drain() {
+        for slot in self.fids.drain().chain(gone) {
             if slot.remove {
                 self.serial += 1;
                 let (port, outbox) = (&self.port, &mut self.outbox);
@@ -435,9 +452,12 @@ impl<T: Tree> Session<T> {
         match self.parked.get_mut(&target) {
             Some(parked) if target == oldtag && !parked.begun && parked.standing.flush() => {
                 let parked = self.parked.remove(&target).expect("it was found");
-                parked.promised.inspect(|it| self.outbox.promised().kept(*it));
+                self.no_longer_counts(&parked);
                 self.let_go(parked.serial);
                 parked.goal.fid().inspect(|fid| self.fids.release(*fid));
+                if let Some((fid, slot)) = parked.gone {
+                    self.give_back(fid, slot);
+                }
                 // Those that came while a step before this one could not be taken back.
                 self.flushed(parked.flushes);
                 self.reply(tag, &Rmessage::Flush {});
@@ -464,6 +484,23 @@ impl<T: Tree> Session<T> {
             }
             Err(error) => self.refuse(tag, &error),
         }
+    }
+
+    /// Reserves what a parked request needs. The number of a fid that ends with it is free from
+    /// here on: clients use it again before they have the answer.
+    fn let_number_go(&mut self, goal: Goal) -> (Goal, Option<(Fid, Slot<T::Fid>)>) {
+        if let Goal::Gone { fid } = goal {
+            return (Goal::Reply, self.fids.extract(fid).map(|slot| (fid, slot)));
+        }
+        goal.fid().inspect(|fid| self.fids.reserve(*fid));
+        (goal, None)
+    }
+
+    /// Puts a fid that was to end where it was, unless there is another now.
+    fn give_back(&mut self, fid: Fid, slot: Slot<T::Fid>) {
+        let unplaced =
+            if self.fids.vacant(fid).is_ok() { self.fids.put(fid, slot) } else { Some(slot) };
+        unplaced.into_iter().for_each(|slot| self.tree.clunk(slot.fid));
     }
 
     fn forget(&mut self, fid: Fid) {
@@ -516,6 +553,7 @@ impl<T: Tree> Session<T> {
         let mut desk = Desk::new(self, tag, serial);
         let asked = ask(&mut desk);
         let (standing, again, brings) = (desk.standing(), desk.again.take(), desk.call.brings);
+        let (content, is_ours) = (desk.content, desk.is_ours);
         match asked {
             Err(error) => self.refuse(tag, &error),
             Ok((goal, Ok(outcome))) => self.finish(tag, number, goal, outcome),
@@ -523,7 +561,6 @@ impl<T: Tree> Session<T> {
                 self.finish(tag, number, goal, Outcome::Failed(error));
             }
             Ok((goal, Err(pause))) => {
-                goal.fid().inspect(|fid| self.fids.reserve(*fid));
                 // What the tree has not begun a flush takes back in any case.
                 let is_begun = matches!(pause, Pause::Parked);
                 let begun = begun && is_begun;
@@ -531,9 +568,24 @@ impl<T: Tree> Session<T> {
                 again.into_iter().for_each(|again| self.hold(Held { tag, serial, source, again }));
                 let promised = brings.filter(|_| is_begun);
                 promised.inspect(|it| self.outbox.promised().make(*it));
-                let (standing, flushes, dropped) = (standing.unwrap_or_default(), vec![], false);
-                let parked =
-                    Parked { serial, number, goal, standing, promised, dropped, begun, flushes };
+                // Ours bounds what it has under way itself, and hands on what others write: they
+                // would all wait for one of them.
+                let kept = if is_begun && is_ours { 0 } else { content };
+                self.kept += kept;
+                let (goal, gone) = self.let_number_go(goal);
+                let (standing, flushes) = (standing.unwrap_or_default(), Vec::new());
+                let parked = Parked {
+                    serial,
+                    number,
+                    goal,
+                    gone,
+                    standing,
+                    promised,
+                    dropped: false,
+                    kept,
+                    begun,
+                    flushes,
+                };
                 self.parked.insert(tag, parked);
             }
         }

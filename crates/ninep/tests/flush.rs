@@ -5,7 +5,7 @@ mod peer;
 mod ram;
 mod slow;
 
-use muster_base::limits::OUTBOX_MAX;
+use muster_base::limits::{OUTBOX_MAX, WRITES_KEPT_MAX};
 use muster_ninep::call::{Data, Opened, Ticket, Walked};
 use muster_ninep::error::Errno;
 use muster_ninep::message::{Rmessage, Tag, Tmessage};
@@ -34,8 +34,12 @@ fn reader() -> (Arc<Ram>, Peer<Ram>) {
 
 /// A peer whose fid 0 is open; the slow tree calls it 1.
 fn slow_reader() -> (Arc<Slow>, Peer<Slow>) {
+    slow_reader_of(Version::LINUX)
+}
+
+fn slow_reader_of(version: Version) -> (Arc<Slow>, Peer<Slow>) {
     let tree = Slow::new();
-    let mut peer = Peer::speaking(&tree, Version::LINUX);
+    let mut peer = Peer::speaking(&tree, version);
     peer.send(TAG, &attach(0));
     next!(tree, Attach).answer(Ok((1, slow::FILE)));
     peer.answer().ok();
@@ -210,6 +214,64 @@ fn a_clunk_while_reads_wait_leaves_them_to_the_tree() {
     peer.open(1).ok();
     peer.send(2, &write(1, 0, b"data"));
     assert_eq!(peer.order(), [(2, "Write"), (1, "Read")]);
+}
+
+/// Clients use a number again before they have the answer: it was "in use already" as long as
+/// another server took.
+#[test]
+fn the_number_of_a_fid_that_ends_is_free_at_once() {
+    let (tree, mut peer) = slow_reader();
+    peer.send(1, &Tmessage::Remove { fid: 0 });
+    peer.send(2, &attach(0));
+    next!(tree, Done).answer(Ok(()));
+    next!(tree, Attach).answer(Ok((2, slow::FILE)));
+    assert_eq!(peer.order(), [(1, "Remove"), (2, "Attach")]);
+    assert_eq!(tree.clunked(), [1], "only what it was before");
+    // One that is taken back has its number again, if that is free.
+    for (other, clunked) in [(None, &[][..]), (Some(3), &[2][..])] {
+        peer.send(1, &Tmessage::Remove { fid: 0 });
+        if let Some(other) = other {
+            peer.send(2, &attach(0));
+            drop(next!(tree, Done));
+            next!(tree, Attach).answer(Ok((other, slow::FILE)));
+            peer.replies();
+        } else {
+            peer.send(2, &flush(1));
+            assert_eq!(peer.order(), [(2, "Flush")]);
+            assert!(!next!(tree, Done).claim());
+        }
+        assert_eq!(tree.clunked(), clunked);
+    }
+    peer.send(1, &Tmessage::Remove { fid: 0 });
+    let claimed = next!(tree, Done);
+    assert!(claimed.claim());
+    peer.session.close();
+    assert_eq!(tree.clunked(), [], "it is in use");
+    claimed.answer(Ok(()));
+    peer.session.conclude();
+    assert_eq!(tree.clunked(), [3]);
+    assert!(peer.session.is_settled());
+}
+
+/// A program that does not read its input had its node keep whatever a client sent.
+#[test]
+fn who_writes_much_that_nobody_takes_is_not_read_from() {
+    let piece = vec![b'x'; 60_000];
+    let most = WRITES_KEPT_MAX.div_ceil(piece.len()) as Tag;
+    let (tree, mut peer) = slow_reader();
+    (1..=most).for_each(|tag| peer.send(tag, &write(0, 0, &piece)));
+    assert!(peer.session.is_stalled());
+    assert_eq!(peer.session.receive(&[0; 100]), Ok(0));
+    next!(tree, Write).answer(Ok(60_000));
+    peer.session.conclude();
+    assert!(!peer.session.is_stalled());
+    peer.send(2 * most, &flush(2));
+    (most + 1..most + 3).for_each(|tag| peer.send(tag, &write(0, 0, &piece)));
+    assert!(peer.session.is_stalled(), "what was taken back counts no more");
+    // A server of ours hands on what others write, who would wait for one another.
+    let (_tree, mut peer) = slow_reader_of(Version::MUSTER);
+    (1..=2 * most).for_each(|tag| peer.send(tag, &write(0, 0, &piece)));
+    assert!(!peer.session.is_stalled());
 }
 
 #[test]

@@ -357,10 +357,10 @@ fn a_flush_is_answered_though_a_later_step_had_to_wait_for_room() {
         next!(tree, Open).answer(Ok(Opened { fid: file, qid, iounit: 0 }));
         peer.answer().ok();
     }
-    tree.brings.store(true, Ordering::Relaxed);
     peer.send(1, &read(0, 0, 8000));
     let first = next!(tree, Entries);
     assert!(first.claim());
+    tree.brings.store(true, Ordering::Relaxed);
     // As much as there is room for is on its way.
     let mut tag = 100;
     let mut others = 0;
@@ -388,7 +388,7 @@ fn a_flush_is_answered_though_a_later_step_had_to_wait_for_room() {
     }
     order = peer.order();
     order.retain(|(tag, _)| *tag < 100);
-    assert_eq!(order, [(1, "Read"), (2, "Flush")]);
+    assert_eq!(order, [(1, "Error"), (2, "Flush")]);
 }
 
 /// open(5): it is created whatever its permissions. Once the error of the open was told, the

@@ -397,9 +397,18 @@ fn every_request_reaches_the_other_server_whole() {
 
 /// Puts a request of 9P2000 to a session and waits for its answer; whether that is no refusal.
 fn ask(session: &mut Session<Remote>, woken: &mpsc::Receiver<()>, message: &Tmessage<'_>) -> bool {
+    ask_in(Dialect::Plan9, session, woken, message)
+}
+
+fn ask_in(
+    dialect: Dialect,
+    session: &mut Session<Remote>,
+    woken: &mpsc::Receiver<()>,
+    message: &Tmessage<'_>,
+) -> bool {
     let tag = if matches!(message, Tmessage::Version { .. }) { NOTAG } else { 1 };
     let mut bytes = Vec::new();
-    message.encode(tag, Dialect::Plan9, &mut bytes);
+    message.encode(tag, dialect, &mut bytes);
     assert_eq!(session.receive(&bytes).expect("9P"), bytes.len());
     while session.outbox().is_empty() {
         woken.recv_timeout(Duration::from_secs(20)).expect("an answer");

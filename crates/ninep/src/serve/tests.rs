@@ -1,12 +1,13 @@
 //! What peers may hold of a server, with limits that a test can reach.
 
 use super::*;
-use crate::call::Answer;
+use crate::call::{Answer, Ticket};
 use crate::message::{NOFID, NONUNAME, NOTAG, Tag, Tmessage, UserNumber};
 use crate::stream::Secure;
 use crate::synthetic::{Dir, Entry, File, Handle, Inode, SynCall, Synthetic};
 use crate::version::Dialect;
 use crate::wire::{Names, Payload};
+use muster_base::limits::WRITES_KEPT_MAX;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -24,8 +25,33 @@ const TWO: usize = 2 * (MSIZE as usize + AHEAD);
 
 const MSIZE: u32 = 1 << 20;
 
-/// A directory with the file `sink`, which takes everything.
-struct Root(Inode, Arc<File>);
+/// A directory with the files `sink`, which takes everything, and `clog`, which takes nothing.
+struct Root(Inode, Arc<File>, Arc<Clog>);
+
+/// Writes that wait.
+#[derive(Default)]
+struct Clog(Mutex<Vec<Ticket<u32>>>);
+
+impl Clog {
+    /// Waits until so many are wanted.
+    fn has(&self, wanted: usize) {
+        let live = || {
+            let waiting = self.0.lock().expect("no holder panics");
+            waiting.iter().filter(|ticket| ticket.is_live()).count()
+        };
+        let start = Instant::now();
+        while live() != wanted {
+            assert!(start.elapsed() < DEADLINE, "{} wait, not {wanted}", live());
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Handle for Arc<Clog> {
+    fn write(&self, call: &mut SynCall<'_>, _: u64, _: &[u8]) -> Answer<u32> {
+        call.park(|ticket| self.0.lock().expect("no holder panics").push(ticket))
+    }
+}
 
 struct Sink;
 
@@ -40,21 +66,26 @@ impl Dir for Root {
         &self.0
     }
     fn get(&self, name: &str) -> crate::error::Result<Option<Entry>> {
-        Ok((name == "sink").then(|| Entry::File(self.1.clone())))
+        let clog = self.2.clone();
+        Ok(match name {
+            "sink" => Some(Entry::File(self.1.clone())),
+            "clog" => Some(Entry::File(Arc::new(File::new(0o666, move |_| Ok(clog.clone()))))),
+            _ => None,
+        })
     }
     fn list(&self) -> Vec<String> {
-        vec!["sink".into()]
+        vec!["sink".into(), "clog".into()]
     }
 }
 
-fn tree() -> Arc<Synthetic> {
+fn tree(clog: &Arc<Clog>) -> Arc<Synthetic> {
     let file = Arc::new(File::new(0o666, |_| Ok(Sink)));
-    Arc::new(Synthetic::new(Arc::new(Root(Inode::new(0o777), file))))
+    Arc::new(Synthetic::new(Arc::new(Root(Inode::new(0o777), file, clog.clone()))))
 }
 
 fn start(memory: usize, patience: Duration) -> Server {
     let limits = Limits { places: 64, memory, patience };
-    Server::start_within(limits, &tree(), 2, same_user).expect("threads")
+    Server::start_within(limits, &tree(&Arc::default()), 2, same_user).expect("threads")
 }
 
 struct Line(UnixStream);
@@ -72,12 +103,17 @@ impl Line {
 
     /// Fid 1 is the sink, open.
     fn at_sink(server: &Server) -> Line {
+        Line::at(server, b"sink")
+    }
+
+    /// Fid 1 is this file, open.
+    fn at(server: &Server, name: &[u8]) -> Line {
         let mut line = Line::to(server);
         line.ask(NOTAG, &Tmessage::Version { msize: MSIZE, version: "9P2000.L" });
         let n_uname = UserNumber(NONUNAME);
         let (uname, aname) = ("", "");
         line.ask(1, &Tmessage::Attach { fid: 0, afid: NOFID, uname, aname, n_uname });
-        let names = Names::new(&[b"sink"]).expect("one");
+        let names = Names::new(&[name]).expect("one");
         line.ask(1, &Tmessage::Walk { fid: 0, newfid: 1, names });
         line.ask(1, &Tmessage::Lopen { fid: 1, flags: 1 });
         line
@@ -115,10 +151,27 @@ impl Line {
 }
 
 fn large() -> Vec<u8> {
+    large_as(1)
+}
+
+fn large_as(tag: Tag) -> Vec<u8> {
     let (mut bytes, data) = (Vec::new(), vec![b'x'; LARGE]);
     let data = Payload(&data);
-    Tmessage::Write { fid: 1, offset: 0, data }.encode(1, Dialect::Linux, &mut bytes);
+    Tmessage::Write { fid: 1, offset: 0, data }.encode(tag, Dialect::Linux, &mut bytes);
     bytes
+}
+
+/// It kept its connection and its fids, for ever where nobody took what it had written.
+#[test]
+fn who_goes_while_much_of_what_it_has_written_waits_is_gone() {
+    let clog = Arc::new(Clog::default());
+    let server = Server::start(&tree(&clog), 1, same_user).expect("threads");
+    let mut line = Line::at(&server, b"clog");
+    let writes = WRITES_KEPT_MAX.div_ceil(LARGE);
+    (1..=writes).for_each(|tag| line.0.write_all(&large_as(tag as Tag)).expect("it is read"));
+    clog.has(writes);
+    drop(line);
+    clog.has(0);
 }
 
 #[test]
@@ -214,7 +267,7 @@ fn who_sends_half_a_message_is_cut_off_when_others_wait_and_only_then() {
 fn memory_that_is_not_used_is_given_back() {
     let room = Room::new(Limits { memory: TWO, ..Limits::default() });
     let (mut client, stream) = Stream::pair().expect("a pair");
-    let session = Session::new(tree(), stream.peer(), || ());
+    let session = Session::new(tree(&Arc::default()), stream.peer(), || ());
     let place = room.place(None).expect("the first");
     let mut connection = Connection::new(stream, session, &room, place);
     let mut send = |connection: &mut Connection<Synthetic>, message: &Tmessage<'_>, tag| {
@@ -299,7 +352,7 @@ fn what_was_taken_and_has_not_left_leaves_when_there_is_room_at_both_ends() {
     assert_eq!(sink.write_at(0, &vec![7; LARGE]).expect("all of it"), LARGE);
     // Its answer is longer than what leaves at once.
     let names = client.root().walk_open(&[], crate::tree::OpenFlags(0)).expect("a directory");
-    assert_eq!(names.readdir().expect("a list").len(), 1);
+    assert_eq!(names.readdir().expect("a list").len(), 2);
 }
 
 /// Reads as its socket does, and takes nothing that is written, however often.

@@ -28,6 +28,8 @@ pub enum Held {
     Attr(Ticket<Attr>),
     /// What makes a name.
     Qid(Ticket<Qid>),
+    /// `Twrite`.
+    Write(Ticket<u32>),
     /// What only says that it is done.
     Done(Ticket<()>),
     /// `Treaddir`.
@@ -155,6 +157,10 @@ impl Tree for Slow {
             call.brings(count)?;
         }
         call.park(|ticket| self.hold(Held::Read(ticket)))
+    }
+
+    fn write(&self, call: &mut C<'_, Self>, _: &u32, _: u64, _: &[u8]) -> Answer<u32> {
+        call.park(|ticket| self.hold(Held::Write(ticket)))
     }
 
     fn readdir(

@@ -1,6 +1,6 @@
 //! What is written to a server that is slower than its clients.
 
-use super::{Relay, Remote, ask};
+use super::{Relay, Remote, ask_in};
 use crate::client::Fid;
 use crate::error::{Errno, Result};
 use crate::message::{NOFID, NONUNAME, Tmessage, UserNumber};
@@ -94,12 +94,12 @@ fn session(relay: &Relay) -> (Session<Remote>, mpsc::Receiver<()>) {
     let n_uname = UserNumber(NONUNAME);
     let names = Names::new(&[b"wide-pipe"]).expect("one");
     for message in [
-        Tmessage::Version { msize: 2 << 20, version: "9P2000" },
+        Tmessage::Version { msize: 2 << 20, version: "9P2000.L.muster" },
         Tmessage::Attach { fid: 0, afid: NOFID, uname: "", aname: "", n_uname },
         Tmessage::Walk { fid: 0, newfid: 1, names },
-        Tmessage::Open { fid: 1, mode: 1 },
+        Tmessage::Lopen { fid: 1, flags: 1 },
     ] {
-        assert!(ask(&mut session, &woken, &message), "{message:?}");
+        assert!(ask_in(Dialect::Linux, &mut session, &woken, &message), "{message:?}");
     }
     (session, woken)
 }
@@ -109,7 +109,7 @@ fn write(session: &mut Session<Remote>, number: u16) {
     let piece = vec![b'x'; PIECE];
     let write = Tmessage::Write { fid: 1, offset: number.into(), data: Payload(&piece) };
     let mut bytes = Vec::new();
-    write.encode(number, Dialect::Plan9, &mut bytes);
+    write.encode(number, Dialect::Linux, &mut bytes);
     assert_eq!(session.receive(&bytes).expect("9P"), bytes.len());
 }
 
