@@ -1,15 +1,17 @@
 //! Names of files that hold for the server's life: qids out of what stat(2) tells.
 //!
-//! A qid's path must tell apart all files of all devices below the root, in 64 bits. Its upper 16
-//! bits number the pairs (device, upper 16 bits of the inode number) in the order in which they
-//! are met, its lower 48 are the rest of the inode number. Usually there is one pair, and the
-//! path is the inode number. Beyond 65,535 pairs each further file gets a number of its own.
+//! A qid's path must tell apart all files of all devices that this process shows, in 63 bits: the
+//! last says that a file is made up. Its upper bits number the pairs (device, upper 16 bits of the
+//! inode number) in the order in which they are met, its lower 48 are the rest of the inode number.
+//! Usually there is one pair, and the path is the inode number. File systems whose inode numbers
+//! are hashes have a pair for nearly each file: beyond 16,383 the path is a hash of both, of 62
+//! bits, and two of a million files have the same with a chance of 10^-7.
 
 use crate::record::{Attr, Qid, Time, mode};
 use rustix::fs::Stat;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, RwLock};
+use std::sync::{LazyLock, RwLock};
 
 /// What tells a file from all others of the machine while it exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,69 +27,85 @@ impl Identity {
     pub fn of(stat: &Stat) -> Identity {
         Identity { device: stat.st_dev, inode: stat.st_ino }
     }
+
+    fn pair(self) -> (u64, u64) {
+        (self.device, self.inode >> 48)
+    }
 }
 
-/// Pairs that get an index of their own; the last index is for the files beyond them.
-const PAIRS_MAX: usize = 0xffff;
+/// Pairs that get an index of their own.
+const PAIRS_MAX: usize = 0x3fff;
+
+/// The bit of the paths of files beyond them.
+const BEYOND: u64 = 1 << 62;
+
+/// Indices of pairs.
+#[derive(Debug)]
+struct Pairs {
+    known: RwLock<HashMap<(u64, u64), u64>>,
+    most: usize,
+}
+
+/// Those of all trees of this process: they may be parts of one server's.
+static PAIRS: LazyLock<Pairs> = LazyLock::new(|| Pairs::up_to(PAIRS_MAX));
+
+impl Pairs {
+    fn up_to(most: usize) -> Pairs {
+        Pairs { known: RwLock::default(), most }
+    }
+
+    fn index(&self, pair: (u64, u64)) -> Option<u64> {
+        let known = self.known.read().expect("no holder panics").get(&pair).copied();
+        known.or_else(|| self.add(pair))
+    }
+
+    fn add(&self, pair: (u64, u64)) -> Option<u64> {
+        let mut known = self.known.write().expect("no holder panics");
+        let next = known.len();
+        match known.get(&pair) {
+            Some(index) => Some(*index),
+            None if next >= self.most => None,
+            None => {
+                known.insert(pair, next as u64);
+                Some(next as u64)
+            }
+        }
+    }
+}
 
 /// Counters of changes. Files share them: a collision only makes a version change once more.
 const COUNTERS: usize = 1024;
 
-/// The table of one server.
+/// The table of one tree.
 #[derive(Debug)]
 pub struct Qids {
-    first: (u64, u64),
-    pairs: RwLock<HashMap<(u64, u64), u64>>,
-    beyond: Mutex<HashMap<Identity, u64>>,
+    /// The root's pair, which is that of nearly all files, and its index.
+    first: ((u64, u64), Option<u64>),
+    pairs: &'static Pairs,
     /// Changes made through this server: older kernels' timestamps stand still for 4 ms.
     changes: Box<[AtomicU32]>,
-    pairs_max: usize,
 }
 
 impl Qids {
     /// A table for a tree whose root is this file.
     pub fn new(root: Identity) -> Qids {
-        Qids::with_pairs(root, PAIRS_MAX)
+        Qids::with_pairs(root, &PAIRS)
     }
 
-    fn with_pairs(root: Identity, pairs_max: usize) -> Qids {
-        let first = (root.device, root.inode >> 48);
-        Qids {
-            first,
-            pairs: RwLock::new(HashMap::from([(first, 0)])),
-            beyond: Mutex::default(),
-            changes: (0..COUNTERS).map(|_| AtomicU32::new(0)).collect(),
-            pairs_max,
-        }
+    fn with_pairs(root: Identity, pairs: &'static Pairs) -> Qids {
+        let first = root.pair();
+        let changes = (0..COUNTERS).map(|_| AtomicU32::new(0)).collect();
+        Qids { first: (first, pairs.index(first)), pairs, changes }
     }
 
     /// The file's path.
     pub fn path(&self, file: Identity) -> u64 {
-        let low = file.inode & 0xffff_ffff_ffff;
-        let pair = (file.device, file.inode >> 48);
-        if pair == self.first {
-            return low;
+        let (pair, index) = self.first;
+        let index = if file.pair() == pair { index } else { self.pairs.index(file.pair()) };
+        match index {
+            Some(index) => index << 48 | file.inode & 0xffff_ffff_ffff,
+            None => BEYOND | mix(mix(0, file.device), file.inode) >> 2,
         }
-        let known = self.pairs.read().expect("no holder panics").get(&pair).copied();
-        if let Some(index) = known.or_else(|| self.add(pair)) {
-            return index << 48 | low;
-        }
-        let mut beyond = self.beyond.lock().expect("no holder panics");
-        let next = beyond.len() as u64;
-        (PAIRS_MAX as u64) << 48 | *beyond.entry(file).or_insert(next)
-    }
-
-    fn add(&self, pair: (u64, u64)) -> Option<u64> {
-        let mut pairs = self.pairs.write().expect("no holder panics");
-        let next = pairs.len();
-        if let Some(&index) = pairs.get(&pair) {
-            return Some(index);
-        }
-        if next >= self.pairs_max {
-            return None;
-        }
-        pairs.insert(pair, next as u64);
-        Some(next as u64)
     }
 
     /// The file's qid.
@@ -163,12 +181,18 @@ fn mix(state: u64, value: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::synthetic::MADE;
     use std::collections::HashSet;
+
+    fn pairs(most: usize) -> &'static Pairs {
+        Box::leak(Box::new(Pairs::up_to(most)))
+    }
 
     #[test]
     fn paths_of_all_devices_and_inode_numbers_differ_and_stay() {
         let root = Identity { device: 1, inode: 2 };
-        let qids = Qids::with_pairs(root, 3);
+        let pairs = pairs(3);
+        let qids = Qids::with_pairs(root, pairs);
         assert_eq!(qids.path(root), 2, "on the root's device the path is the inode number");
         let mut files = Vec::new();
         for device in 1..=4 {
@@ -178,8 +202,21 @@ mod tests {
         }
         let paths: Vec<u64> = files.iter().map(|&file| qids.path(file)).collect();
         assert_eq!(paths.iter().collect::<HashSet<_>>().len(), files.len());
+        let other = Qids::with_pairs(Identity { device: 4, inode: 2 }, pairs);
         for (&file, &path) in files.iter().zip(&paths).rev() {
             assert_eq!(qids.path(file), path);
+            assert_eq!(other.path(file), path, "trees of one server have one numbering");
         }
+    }
+
+    /// With inode numbers that are hashes, files were taken for made up: `muster cp -r` left them
+    /// out.
+    #[test]
+    fn no_file_of_a_disk_is_said_to_be_made_up_however_many_pairs_there_are() {
+        let qids = Qids::with_pairs(Identity { device: 1, inode: 2 }, pairs(PAIRS_MAX));
+        let files = (0..70_000).map(|at| Identity { device: 1, inode: at << 48 | 5 });
+        let paths: HashSet<u64> = files.map(|file| qids.path(file)).collect();
+        assert_eq!(paths.len(), 1 << 16);
+        assert!(paths.iter().all(|path| path & MADE == 0));
     }
 }
