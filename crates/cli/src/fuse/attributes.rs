@@ -7,6 +7,9 @@ use muster_ninep::synthetic::MADE;
 use muster_ninep::tree::OpenFlags;
 use std::time::{Duration, SystemTime};
 
+/// Those of a second.
+const NANOS: u64 = 1_000_000_000;
+
 /// The error as the kernel takes it.
 pub(super) fn errno(error: &Error) -> fuser::Errno {
     use muster_ninep::error::Errno;
@@ -85,15 +88,25 @@ pub(super) fn device_from_kernel(rdev: u32) -> (u32, u32) {
     ((rdev & 0xf_ff00) >> 8, (rdev & 0xff) | ((rdev >> 12) & 0xf_ff00))
 }
 
+/// Seconds before 1970 are negative, as in `struct timespec`; nanoseconds go forward.
 fn moment(time: Time) -> SystemTime {
-    let since = Duration::new(time.sec, (time.nsec % 1_000_000_000) as u32);
+    let (epoch, seconds) = (SystemTime::UNIX_EPOCH, time.sec as i64);
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let whole = if seconds < 0 { epoch.checked_sub(whole) } else { epoch.checked_add(whole) };
+    let rest = Duration::from_nanos(time.nsec % NANOS);
     // A time beyond what this machine can say is as good as none.
-    SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
+    whole.and_then(|whole| whole.checked_add(rest)).unwrap_or(epoch)
 }
 
 fn time(moment: SystemTime) -> Time {
-    let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Time { sec: since.as_secs(), nsec: since.subsec_nanos().into() }
+    match moment.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => Time { sec: since.as_secs(), nsec: since.subsec_nanos().into() },
+        Err(before) => {
+            let (before, up) = (before.duration(), u64::from(before.duration().subsec_nanos()));
+            let sec = before.as_secs() + u64::from(up > 0);
+            Time { sec: sec.wrapping_neg(), nsec: (NANOS - up) % NANOS }
+        }
+    }
 }
 
 /// What chmod(2) and its like ask for.
@@ -220,6 +233,18 @@ mod tests {
             assert_eq!(granted(mode::DIR | 0o555, made, uid), READ | RUN);
         }
         assert!(may(&Attr::default(), 8, 0), "it is there");
+    }
+
+    /// `touch -d 1960-01-01` set 1970, and said nothing.
+    #[test]
+    fn times_before_1970_are_what_they_are() {
+        for (seconds, nsec) in [(0, 0), (7, 5), (-1, 0), (-1, 999_999_999), (-315_619_200, 1)] {
+            let told = Time { sec: i64::cast_unsigned(seconds), nsec };
+            let there = time(moment(told));
+            assert_eq!((there.sec, there.nsec), (told.sec, nsec), "{seconds}");
+        }
+        let minute = SystemTime::UNIX_EPOCH - Duration::from_millis(59_500);
+        assert_eq!((time(minute).sec.cast_signed(), time(minute).nsec), (-60, 500_000_000));
     }
 
     #[test]

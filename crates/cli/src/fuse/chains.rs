@@ -36,18 +36,18 @@ pub(super) struct Parent {
     pub(super) fid: Fid,
 }
 
-/// Finds `name` in `dir`, enters it in the table, and hands its attributes on.
-pub(super) fn look_up<R: Reply>(
+/// Finds what `names` lead to from `fid` (none: to itself), enters it in the table as found at
+/// `place`, and hands its attributes on.
+fn find<R: Reply>(
     table: &Arc<Table>,
     waiting: &Waiting<R>,
-    dir: &Parent,
-    name: &[u8],
+    (fid, names): (&Fid, &[&[u8]]),
+    place: Place,
     then: impl FnOnce(R, FileAttr) + Send + 'static,
 ) {
     let table = table.clone();
-    let place = Place { dir: dir.ino, name: name.to_vec() };
     waiting.via(|waiting| {
-        dir.fid.walk_then(&[name], move |walked| {
+        fid.walk_then(names, move |walked| {
             if walked.as_ref().is_err_and(|error| error.errno == NineErrno::MFILE) {
                 table.make_room();
             }
@@ -73,7 +73,10 @@ pub(super) fn look_up_entry(
     dir: &Parent,
     name: &[u8],
 ) {
-    look_up(table, waiting, dir, name, |reply, attr| reply.entry(&TTL, &attr, GENERATION));
+    let place = Place { dir: dir.ino, name: name.to_vec() };
+    find(table, waiting, (&dir.fid, &[name]), place, |reply, attr| {
+        reply.entry(&TTL, &attr, GENERATION);
+    });
 }
 
 /// Clones a fid and hands the clone on.
@@ -132,17 +135,19 @@ fn create<R: Reply>(
     });
 }
 
-/// Creates a file and opens it.
+/// Creates a file and opens it. Its inode is that of the opened file: the name may lead to another
+/// by now, or to none.
 pub(super) fn create_open(
     table: &Arc<Table>,
     waiting: &Waiting<fuser::ReplyCreate>,
     dir: &Parent,
     new: Creation,
 ) {
-    let (table, parent) = (table.clone(), dir.clone());
+    let (table, dir_ino) = (table.clone(), dir.ino);
     create(waiting, &dir.fid, new, move |waiting, fid, new| {
-        let files = table.clone();
-        look_up(&table, &waiting, &parent, &new.name, move |reply, attr| {
+        let (files, file) = (table.clone(), fid.clone());
+        let place = Place { dir: dir_ino, name: new.name };
+        find(&table, &waiting, (&file, &[]), place, move |reply, attr| {
             reply.created(&TTL, &attr, GENERATION, files.opened(fid), HOW);
         });
     });
@@ -155,10 +160,12 @@ pub(super) fn create_closed(
     dir: &Parent,
     new: Creation,
 ) {
-    let (table, parent) = (table.clone(), dir.clone());
+    let (table, dir_ino) = (table.clone(), dir.ino);
     create(waiting, &dir.fid, new, move |waiting, fid, new| {
-        drop(fid);
-        look_up_entry(&table, &waiting, &parent, &new.name);
+        let place = Place { dir: dir_ino, name: new.name };
+        find(&table, &waiting, (&fid, &[]), place, |reply, attr| {
+            reply.entry(&TTL, &attr, GENERATION);
+        });
     });
 }
 

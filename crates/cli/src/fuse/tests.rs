@@ -193,6 +193,32 @@ fn files_are_made_read_changed_and_removed() {
     assert_eq!(again.expect_err("it exists").kind(), std::io::ErrorKind::AlreadyExists);
 }
 
+/// Locks are made so, and others remove them: the file was made, and its maker was told ENOENT.
+#[test]
+fn who_makes_a_file_has_it_open_though_others_remove_its_name() {
+    let Some((fixture, below)) = host("removed") else { return };
+    let (at, dir) = (fixture.at.clone(), below.0.clone());
+    let is_over = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while is_over.load(Ordering::Relaxed) == 0 {
+                for entry in fs::read_dir(&dir).expect("a directory").flatten() {
+                    let _ = fs::remove_file(entry.path());
+                }
+            }
+        });
+        let make = |number: u64| {
+            let file = fs::File::create_new(at.join(format!("{number}.lock")))?;
+            (&file).write_all(b"mine")?;
+            file.metadata()
+        };
+        let made: std::io::Result<Vec<_>> = (0..300).map(make).collect();
+        is_over.store(1, Ordering::Relaxed);
+        let made = made.expect("each is made");
+        assert!(made.iter().all(|file| file.len() == 4), "and is the one that was made");
+    });
+}
+
 #[test]
 fn directories_links_and_special_files() {
     let Some((fixture, below)) = host("dirs") else { return };
