@@ -53,7 +53,8 @@ pub struct Args {
     /// On the hosts that a file names, over ssh
     #[arg(long, value_name = "FILE", conflicts_with = "nodes")]
     hosts: Option<PathBuf>,
-    /// Reach hosts with COMMAND HOST LINE instead of ssh; quotes keep blanks, as in a shell
+    /// Reach hosts with COMMAND [-p PORT] HOST LINE instead of ssh (the port if FILE names one);
+    /// quotes keep blanks, as in a shell
     #[arg(long, value_name = "COMMAND", requires = "hosts")]
     ssh: Option<String>,
     /// On the nodes of the Slurm allocation that this is called in

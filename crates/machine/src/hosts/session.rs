@@ -14,15 +14,19 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Longest word, and longest line of what a program complains; what is longer is cut.
 const LINE_MAX: u64 = 1 << 20;
 
-/// Lines that are kept of what a program complains.
-const COMPLAINTS: usize = 4;
+/// Lines that are kept of what a program complains, and of what a login says.
+const KEPT: usize = 4;
+
+/// Words that wait to be heard. A host says one after the other is answered; who says more without
+/// being asked is not listened to.
+const WORDS: usize = 16;
 
 /// So many bytes are sent before they are counted.
 const PART: u64 = 64 << 10;
@@ -51,7 +55,33 @@ pub struct Session {
     /// When it is killed if it has not ended, once it was hung up.
     due: Option<Instant>,
     words: Receiver<String>,
-    complaints: Arc<Mutex<VecDeque<String>>>,
+    unasked: Arc<Mutex<Unasked>>,
+}
+
+/// The last lines of what is said beside words.
+#[derive(Debug, Default)]
+struct Unasked {
+    /// On standard error.
+    complaints: VecDeque<String>,
+    /// Before the first word: an account that may not log in says so there.
+    greeting: VecDeque<String>,
+}
+
+impl Unasked {
+    /// Keeps a line, which is shown on a terminal some time.
+    fn keep(lines: &mut VecDeque<String>, line: &str) {
+        if line.trim().is_empty() {
+            return;
+        }
+        if lines.len() == KEPT {
+            lines.pop_front();
+        }
+        lines.push_back(printable(line.trim()));
+    }
+}
+
+fn printable(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).collect()
 }
 
 /// The sessions that a bring-up has begun, for whoever gives it up.
@@ -111,39 +141,41 @@ impl Session {
         let pidfd = pidfd.and_then(|pidfd| calls.add(pidfd.try_clone()?).map(|()| pidfd));
         let pidfd = pidfd.inspect_err(|_| _ = child.kill().and_then(|()| child.wait()))?;
         let (send, sent) = channel();
-        let (said, words) = channel();
+        let (said, words) = sync_channel(WORDS);
         let taken = Arc::new(AtomicU64::new(0));
         let counted = taken.clone();
-        let complaints = Arc::new(Mutex::new(VecDeque::new()));
+        let unasked = Arc::new(Mutex::new(Unasked::default()));
         let [mut stdin, stdout, stderr] = [
             File::from(OwnedFd::from(child.stdin.take().expect("it is piped"))),
             File::from(OwnedFd::from(child.stdout.take().expect("it is piped"))),
             File::from(OwnedFd::from(child.stderr.take().expect("it is piped"))),
         ];
-        let heard = complaints.clone();
+        let (greeted, heard) = (unasked.clone(), unasked.clone());
         let writes = spawn("to host", move || write_all(&mut stdin, &sent, &counted));
         let reads = spawn("from host", move || {
+            let mut has_begun = false;
             lines(stdout, |line| {
+                let mut kept = greeted.lock().expect("nobody panics with it");
                 if let Some(word) = line.strip_prefix(MARK) {
+                    (has_begun, kept.greeting) = (true, VecDeque::new());
                     // Nobody listens once the host has started.
-                    let _ = said.send(word.to_owned());
+                    let _ = said.try_send(word.to_owned());
+                } else if !has_begun {
+                    Unasked::keep(&mut kept.greeting, line);
                 }
             });
         });
         let hears = spawn("of host", move || {
             lines(stderr, |line| {
                 let mut kept = heard.lock().expect("nobody panics with it");
-                if kept.len() == COMPLAINTS {
-                    kept.pop_front();
-                }
-                kept.push_back(line.to_owned());
+                Unasked::keep(&mut kept.complaints, line);
             });
         });
         let threads = writes.and(reads).and(hears);
         threads.inspect_err(|_| _ = child.kill().and_then(|()| child.wait()))?;
         let (host, nodes) = (host.name.clone(), nodes.to_vec());
         let (send, has_answered, due) = (Some(send), false, None);
-        Ok(Session { host, nodes, child, pidfd, send, taken, has_answered, due, words, complaints })
+        Ok(Session { host, nodes, child, pidfd, send, taken, has_answered, due, words, unasked })
     }
 
     /// Says a word.
@@ -195,7 +227,7 @@ impl Session {
         let word = self.hear(doing, patience)?;
         match serde_json::from_str(&word) {
             Ok(Reply::Done(answer)) => Ok(answer),
-            Ok(Reply::Failed(why)) => Err(format!("{doing}: {why}")),
+            Ok(Reply::Failed(why)) => Err(format!("{doing}: {}", printable(&why))),
             Err(_) => Err(format!("{doing}: it said something else: {word:?}")),
         }
     }
@@ -203,9 +235,9 @@ impl Session {
     /// How the program has ended, in its own words where it had some.
     pub fn ending(&mut self) -> String {
         let deadline = Instant::now() + ENDING;
-        // The thread that listens to its complaints holds them as well, until it has heard all.
+        // The threads that listen hold what they hear as well, until they have heard all.
         let is_talking = |all: &Arc<_>| Arc::strong_count(all) > 1;
-        while (matches!(self.child.try_wait(), Ok(None)) || is_talking(&self.complaints))
+        while (matches!(self.child.try_wait(), Ok(None)) || is_talking(&self.unasked))
             && Instant::now() < deadline
         {
             std::thread::sleep(LOOK);
@@ -217,11 +249,11 @@ impl Session {
         }
     }
 
-    /// What it complained about last.
+    /// What it complained about last, and what was said in place of a first word.
     fn complaint(&self) -> Option<String> {
-        let kept = self.complaints.lock().expect("nobody panics with it");
+        let kept = self.unasked.lock().expect("nobody panics with it");
         let said: Vec<&str> =
-            kept.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
+            kept.complaints.iter().chain(&kept.greeting).map(String::as_str).collect();
         (!said.is_empty()).then(|| said.join("; "))
     }
 
@@ -300,11 +332,8 @@ fn caller(host: &Host, way: &Way, command: &str) -> Command {
         }
         _ => {
             let mut ssh = Command::new("ssh");
-            // Nobody is there to be asked; and a way that is gone is to be noticed.
-            for option in ["BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=15"] {
-                ssh.args(["-o", option]);
-            }
-            ssh.args(["-T", "-x"]);
+            OPTIONS.iter().for_each(|option| _ = ssh.args(["-o", option]));
+            ssh.args(["-T", "-x", "-a"]);
             ssh
         }
     };
@@ -315,6 +344,19 @@ fn caller(host: &Host, way: &Way, command: &str) -> Command {
     ssh.arg(&host.name).arg(format!("exec /bin/sh -c '{command}'"));
     ssh
 }
+
+/// What ssh is told whatever the user's configuration says. Nobody is there to be asked, and a way
+/// that is gone is to be noticed. For as long as the cluster is up the session carries the bytes of
+/// a command and nothing else: no agent, no ports, and no other sessions, which would end with it.
+/// It goes through a master that is there: some hosts ask for a password that holds once.
+const OPTIONS: [&str; 6] = [
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=15",
+    "ClearAllForwardings=yes",
+    "ControlMaster=no",
+    "PermitLocalCommand=no",
+];
 
 /// What srun is still to know of the allocation that it is called in.
 const OF_ALLOCATION: [&str; 6] = [
@@ -403,6 +445,28 @@ mod tests {
     }
 
     #[test]
+    fn a_session_carries_a_command_and_nothing_of_what_users_have_ssh_carry() {
+        let home = Scratch::new("session-ssh");
+        let wishes = "ForwardAgent yes\nForwardX11 yes\nLocalForward 8888 localhost:8888\n\
+                      RemoteForward 9999 localhost:9999\nDynamicForward 1080\n\
+                      ControlMaster auto\nPermitLocalCommand yes\nRequestTTY force\n";
+        let config = home.file("config", wishes.as_bytes());
+        let host = Host { name: "here".into(), port: Some(2222), nodes: 1 };
+        let own = caller(&host, &Way::Ssh(None), "true");
+        // It prints what it would do.
+        let mut asked = Command::new("ssh");
+        let asked = asked.arg("-G").arg("-F").arg(config).args(own.get_args()).output();
+        let asked = asked.expect("ssh is there (Debian: openssh-client)");
+        let said = String::from_utf8(asked.stdout).expect("text");
+        let has = |line: &str| said.lines().any(|own| own == line);
+        for line in ["port 2222", "forwardagent no", "forwardx11 no", "controlmaster false"] {
+            assert!(has(line), "{line}: {said}");
+        }
+        assert!(has("permitlocalcommand no") && has("clearallforwardings yes"), "{said}");
+        assert!(!said.contains("8888") && !said.contains("9999"), "{said}");
+    }
+
+    #[test]
     fn srun_is_told_which_allocation_and_nothing_of_how_it_was_made() {
         let is_kept = |name: &&str| !is_option_of_srun(OsStr::new(name));
         let names = "PATH SLURM_JOB_ID SLURM_CPUS_PER_TASK SRUN_CPUS_PER_TASK SLURM_TRES_PER_TASK \
@@ -443,6 +507,11 @@ mod tests {
         let mut session = call("echo \"no such road\" >&2; exit 255");
         let said = session.hear("reaching it", PATIENCE).expect_err("it has failed");
         assert_eq!(said, "reaching it: no such road");
+        // As nologin does, behind a banner that a terminal would obey.
+        let command =
+            "printf \"\\033[2JNo entry\\n\" >&2; echo \"This account is closed.\"; exit 1";
+        let said = call(command).hear("reaching it", PATIENCE).expect_err("it has failed");
+        assert_eq!(said, "reaching it: [2JNo entry; This account is closed.");
         let mut session = call("echo \"muster1 {\\\"Failed\\\":\\\"full\\\"}\"; cat >/dev/null");
         let said = session.answer::<u32>("starting", PATIENCE).expect_err("it has failed");
         assert_eq!(said, "starting: full");
