@@ -38,6 +38,17 @@ struct Build {
     library: Option<Sent>,
 }
 
+/// For `sh`: whether a file is the user's, and nobody else may write to it.
+const OWN_ALONE: &str = "o() { [ -O \"$1\" ] && \
+    case \"$(ls -dlL \"$1\")\" in ?????-??-*) ;; *) false;; esac; }; ";
+
+/// For `sh`: goes to the cache, the first that only the user can write to, and says on standard
+/// error why it is not another; `e` is 0 if there is one.
+const ENTER: &str = "a() { \
+    for d in ${XDG_CACHE_HOME:+\"$XDG_CACHE_HOME/muster\"} \"$HOME/.cache/muster\"; do \
+    mkdir -p \"$d\" && cd \"$d\" && { o . && return; \
+    echo \"$d: it is not yours, or others can write to it\" >&2; }; done; return 1; }; a; e=$?; ";
+
 /// In place of the hash of a library: there is none.
 const NONE: &str = "none";
 
@@ -111,19 +122,22 @@ impl Builds {
             }
         }
         let sources = &self.sources;
-        // What a shell says first may not end its line, behind which no word is seen. To list a
-        // directory has a client of NFS ask whether what it knew of it is still so.
+        // What a shell says first may not end its line, behind which no word is seen. The cache is
+        // entered, and what is in it named from there: so it is the same one to the end, whoever
+        // can rename what leads to it. To list a directory has a client of NFS ask whether what it
+        // knew of it is still so.
         let begin = format!(
             "echo; umask 077; m=$(uname -sm); case \"$m\" in {cases}\
-             *) echo \"{MARK}other $m\"; exit 1;; esac; \
-             d=${{XDG_CACHE_HOME:-$HOME/.cache}}/muster; f=$d/muster-$n; \
-             ls \"$d\" >/dev/null 2>&1; "
+             *) echo \"{MARK}other $m\"; exit 1;; esac; f=./muster-$n; {OWN_ALONE}{ENTER}\
+             ls . >/dev/null 2>&1; "
         );
         // Whether a file is that long: some shells run what lacks its end as a script. Whether a
-        // program is the right one, and has that library.
+        // program is the right one, and has that library. It says so itself, which tells what was
+        // damaged; what others could have made is not asked.
         let judge = format!(
             "z() {{ [ \"$(wc -c <\"$1\")\" = $2 ]; }}; \
-             v() {{ z \"$1\" $s && [ \"$(\"$1\" daemon verify $h {sources} $2)\" = $h ]; }}; "
+             v() {{ z \"$1\" $s && o \"$1\" && {{ [ $2 = {NONE} ] || o \"$1{CARRIED}\"; }} && \
+             [ \"$(\"$1\" daemon verify $h {sources} $2)\" = $h ]; }}; "
         );
         // One of the two gets its name. What is there is judged, and replaced only if it is wrong
         // and still the same: another host may have done so meanwhile.
@@ -138,7 +152,7 @@ impl Builds {
         // day ago has left what it had.
         let take = format!(
             "t=$f.part.$(cat /proc/sys/kernel/random/uuid); trap \"c; exit 1\" HUP INT TERM; \
-             mkdir -p \"$d\" && {{ find \"$d\" -name \"muster-*.part.*\" -mtime +0 \
+             [ $e = 0 ] && {{ find . -name \"muster-*.part.*\" -mtime +0 \
              -exec rm -f {{}} + 2>/dev/null || :; }} && \
              head -c $((s + k)) >\"$t\" && z \"$t\" $((s + k)) && \
              {{ [ $k = 0 ] || {{ tail -c $k \"$t\" >\"$t{CARRIED}\" && \
@@ -147,7 +161,7 @@ impl Builds {
              p \"\" {NONE} && {{ [ $k = 0 ] || p {CARRIED} $l; }}"
         );
         format!(
-            "{begin}{judge}if v \"$f\" $l 2>/dev/null; then echo \"{MARK}has $m\"; \
+            "{begin}{judge}if [ $e = 0 ] && v \"$f\" $l 2>/dev/null; then echo \"{MARK}has $m\"; \
              else echo \"{MARK}lacks $m\"; read -r go || exit 1; {place}{take} || \
              {{ c; echo \"{MARK}broken $d\"; exit 1; }}; \
              c; echo \"{MARK}has it\"; fi; exec \"$f\" daemon host"
@@ -459,7 +473,8 @@ mod tests {
     impl Shell {
         fn new(test: &str) -> Shell {
             let home = Scratch::new(test);
-            for (name, does) in [("uname", "echo Linux $MACHINE"), ("sync", "eval \"$THEN\"")] {
+            let then = "cd \"${0%/*}\"; eval \"$THEN\"";
+            for (name, does) in [("uname", "echo Linux $MACHINE"), ("sync", then)] {
                 let place = home.file(name, format!("#!/bin/sh\n{does}\n").as_bytes());
                 std::fs::set_permissions(place, Permissions::from_mode(0o755)).expect("set");
             }
@@ -484,7 +499,7 @@ mod tests {
             let path = format!("{}:/bin:/usr/bin", home.display());
             let mut shell = Command::new("/bin/sh");
             shell.args(["-c", &self.builds.command()]).env("PATH", path).env("MACHINE", machine);
-            shell.env("XDG_CACHE_HOME", home.join(CACHE)).env("THEN", then).current_dir(&**home);
+            shell.env("XDG_CACHE_HOME", home.join(CACHE)).env("THEN", then).env("HOME", &**home);
             let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("sh");
             let mut to = shell.stdin.take().expect("it is piped");
             let files =
@@ -605,8 +620,47 @@ mod tests {
         file.set_modified(std::time::SystemTime::now() - days).expect("set");
         let said = host.called("riscv64", &["cut"], "");
         assert!(said.starts_with("lacks Linux riscv64\nbroken "), "{said}");
-        assert!(!host.home.join("ran").exists());
+        assert!(!host.place().join("ran").exists());
         assert_eq!(host.kept(), BTreeMap::new());
+    }
+
+    /// A program that says that it is the right one: where anybody can put one it is not asked.
+    #[test]
+    fn what_others_could_have_put_into_the_cache_is_not_run() {
+        let host = Shell::new("carry-others");
+        let (open, home) = (host.place(), host.home.join(".cache/muster"));
+        let mode = |path: &Path, mode: u32| {
+            std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("set");
+        };
+        let length = host.builds.all[0].1.as_ref().expect("it is there").program.size as usize;
+        let planted = "#!/bin/sh\n[ \"$2\" = verify ] || exec echo ran planted\necho $3\n";
+        let planted = format!("{planted:#<length$}");
+        let plant = |folder: &Path| {
+            let place = folder.join(host.wide());
+            std::fs::write(&place, &planted).expect("written");
+            mode(&place, 0o755);
+            std::fs::write(folder.join(format!("{}{CARRIED}", host.wide())), "right")
+                .expect("written");
+        };
+        let called = || host.called("riscv64", &["wide", "right"], "");
+        std::fs::create_dir_all(&open).expect("made");
+        plant(&open);
+        assert_eq!(called(), "has Linux riscv64\nran planted\n", "it is the user's alone");
+        for others in [0o777, 0o775, 0o1757] {
+            mode(&open, others);
+            let _ = std::fs::remove_dir_all(&home);
+            assert_eq!(called(), "lacks Linux riscv64\nhas it\nran wide\n");
+            assert_eq!(called(), "has Linux riscv64\nran wide\n");
+        }
+        // In a place of the user's alone it may be from a time when it was not.
+        for name in [host.wide(), format!("{}{CARRIED}", host.wide())] {
+            plant(&home);
+            mode(&home.join(name), 0o766);
+            let said = called();
+            assert!(said.starts_with("lacks Linux riscv64\nhas it\n"), "{said}");
+        }
+        mode(&home, 0o777);
+        assert!(called().starts_with("lacks Linux riscv64\nbroken "));
     }
 
     /// Over NFS its daemons there lost the files that they were running.
@@ -646,8 +700,11 @@ mod tests {
         host.called("riscv64", &["wide", "right"], "");
         let place = host.place().join(&name);
         // It says no, and has another take its place meanwhile.
-        let script =
-            "#!/bin/sh\ncp wide new; chmod 700 new; ln -f new put; mv new \"$0\"; exit 1\n";
+        let script = format!(
+            "#!/bin/sh\nf=$PWD/$0; cd {}\n\
+             cp wide new; chmod 700 new; ln -f new put; mv new \"$f\"; exit 1\n",
+            host.home.display()
+        );
         let length = std::fs::metadata(&place).expect("it is there").len() as usize;
         let script = format!("{script:#<length$}");
         std::fs::write(&place, &script).expect("written");
