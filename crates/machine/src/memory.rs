@@ -113,6 +113,9 @@ const TERM_SHIFT: u32 = 40;
 /// Where a manager writes which one it is.
 const TERM: &str = "term";
 
+/// That with the manager's memory, which begins after its term.
+const JOURNAL: &str = "journal";
+
 /// The number of a node, from its name: `n3` has 4.
 pub fn id_of(name: &str) -> Option<NodeId> {
     let number: u32 = name.strip_prefix('n')?.parse().ok()?;
@@ -186,6 +189,9 @@ impl Memory {
     pub fn lead(directory: &Directory, roster: &Roster) -> io::Result<Memory> {
         let at = directory.path().join(TERM);
         let term = last_term(&at)? + 1;
+        if term == 1 && directory.path().join(JOURNAL).exists() {
+            return Err(no_number(&at));
+        }
         write_term(&at, term)?;
         if term == 1 {
             return Memory::start(roster, MANAGER, Begin::With(Nodes::one(MANAGER)), term);
@@ -491,17 +497,20 @@ pub fn socket_of(name: &str) -> Option<String> {
     id_of(name).map(|node| format!("f{}.sock", node.0))
 }
 
-/// How often a manager was started here. What cannot be read is no beginning: nodes that have lived
-/// under a later term would not hear a manager of the first.
+/// How often a manager was started here. What cannot be read is no beginning, nor what is gone while
+/// the journal is there: nodes that have lived under a later term would not hear a manager of the
+/// first.
 fn last_term(at: &Path) -> io::Result<u32> {
     let text = match fs::read_to_string(at) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         read => read?,
     };
-    text.trim().parse().map_err(|_| {
-        let at = at.display();
-        io::Error::other(format!("{at} has no number: take the cluster down (muster down)  [E133]"))
-    })
+    text.trim().parse().map_err(|_| no_number(at))
+}
+
+fn no_number(at: &Path) -> io::Error {
+    let at = at.display();
+    io::Error::other(format!("{at} has no number: take the cluster down (muster down)  [E133]"))
 }
 
 /// Writes how often one was. A manager that dies here has led or has not: the first number is
@@ -599,11 +608,13 @@ impl Letters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_term_that_cannot_be_read_is_no_first_one() {
-        let at = std::env::temp_dir().join(format!("muster-term-{}", std::process::id()));
-        let _ = fs::remove_file(&at);
+        let scratch = Scratch::new("term");
+        let at = scratch.join(TERM);
         assert_eq!(last_term(&at).unwrap(), 0);
         for term in [1, 2, 9, 10, 4_000_000_000] {
             write_term(&at, term).unwrap();
@@ -611,6 +622,23 @@ mod tests {
         }
         fs::write(&at, "").unwrap();
         assert!(last_term(&at).unwrap_err().to_string().contains("has no number"));
-        fs::remove_file(&at).unwrap();
+    }
+
+    #[test]
+    fn a_manager_that_has_a_journal_and_no_term_is_no_first_one() {
+        let scratch = Scratch::new("termless");
+        let place = scratch.join("x");
+        for path in [&*scratch, &place] {
+            fs::create_dir_all(path).unwrap();
+            fs::set_permissions(path, PermissionsExt::from_mode(0o700)).unwrap();
+        }
+        let directory = Directory::at(&place).unwrap();
+        let roster = Roster::of(&directory).unwrap();
+        fs::write(place.join(JOURNAL), "").unwrap();
+        let said = Memory::lead(&directory, &roster).err().expect("refused").to_string();
+        assert!(said.contains("/x/term has no number"), "{said}");
+        assert!(!place.join(TERM).exists());
+        fs::remove_file(place.join(JOURNAL)).unwrap();
+        Memory::lead(&directory, &roster).unwrap();
     }
 }

@@ -5,6 +5,9 @@
 //!   directory goes with the last process that ends in good order, whichever that is, and also
 //!   when the keeper was killed.
 //! * `keeper.pid`: the keeper holds it alone; it names the keeper's process.
+//! * The directory of all clusters: keepers hold it shared, so that it does not age. What is kept
+//!   for a cluster's life is hardly ever touched, and what cleans /tmp removes that some day, these
+//!   files too, unless it finds a directory above them locked (tmpfiles.d(5)).
 //! * `pids`: the daemons' processes with their start times, so that one whose number was given to
 //!   a stranger is never taken for the daemon.
 
@@ -130,6 +133,8 @@ impl Presence {
 #[derive(Debug)]
 pub(super) struct KeeperLock {
     file: File,
+    /// The directory of all clusters.
+    base: File,
 }
 
 impl KeeperLock {
@@ -147,7 +152,15 @@ impl KeeperLock {
             Ok(true)
         };
         let taken = take().map_err(|error| system(&path, error))?;
-        Ok(taken.then_some(KeeperLock { file }))
+        let base = directory.path().parent().unwrap_or(directory.path());
+        let base = File::open(base).map_err(|error| system(base, error))?;
+        Ok(taken.then_some(KeeperLock { file, base }))
+    }
+
+    /// Keeps the directory of all clusters from ageing. Who is just cleaning up there has it for
+    /// himself, and removes nothing new; so this is asked for again and again.
+    pub(super) fn keep_from_ageing(&self) {
+        let _ = rustix::fs::flock(&self.base, FlockOperation::NonBlockingLockShared);
     }
 }
 

@@ -5,6 +5,7 @@ use super::present::{KeeperLock, Member, Presence, is_stopped, write_members};
 use super::removal::remove_all;
 use super::{Directory, Ended, KILLED, Log, PATIENCE, Plan};
 use crate::hosts::session::Session;
+use crate::roster::Roster;
 use crate::strober::place::Place;
 use muster_base::nodeset::fold;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -87,6 +88,8 @@ pub(super) struct Supervisor {
     lock: KeeperLock,
     log: Log,
     plan: Plan,
+    /// The cluster is on several hosts.
+    is_beyond: bool,
     /// Ends when the keeper is told to stop.
     heard: PipeReader,
     /// What the daemons hold, and the end that only we hold.
@@ -121,12 +124,14 @@ impl Supervisor {
         let reporter = std::thread::Builder::new().name("evidence".into());
         reporter.spawn(move || report_all(&told, |line| report(&to, line)))?;
         let strober_stopped = None;
+        let is_beyond = Roster::of(&directory)?.is_beyond();
         Ok(Supervisor {
             directory,
             presence,
             lock,
             log,
             plan,
+            is_beyond,
             heard,
             lifeline,
             daemons,
@@ -155,6 +160,7 @@ impl Supervisor {
     /// Supervises until told to stop, or until there is nothing to keep.
     pub(super) fn run(mut self) -> Ended {
         loop {
+            self.lock.keep_from_ageing();
             if self.wait() {
                 self.log.note("told to stop");
                 break;
@@ -330,6 +336,11 @@ impl Supervisor {
     }
 
     fn spawn(&self, name: &str) -> io::Result<Running> {
+        if self.is_beyond && !Roster::of(&self.directory)?.is_beyond() {
+            // Without it a daemon would take the cluster for one of this machine alone.
+            let text = "the cluster's roster was removed: take the cluster down (muster down)";
+            return Err(io::Error::other(text));
+        }
         let mut command = Command::new(&self.plan.program);
         command.arg0("muster").args(&self.plan.prefix).arg("daemon");
         match name {

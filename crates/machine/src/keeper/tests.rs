@@ -182,6 +182,50 @@ fn the_dead_are_started_again_and_their_death_is_told() {
     nothing_left(&scratch, &[n1, manager, pids[1]]);
 }
 
+/// What cleans /tmp has once removed what a cluster of eleven days was known by.
+#[test]
+fn where_a_cluster_is_kept_nothing_ages() {
+    use rustix::fs::{FlockOperation, flock};
+    let scratch = Scratch::new("ages");
+    let base = scratch.path().join("r");
+    std::fs::create_dir(&base).expect("made");
+    std::fs::set_permissions(&base, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .expect("our own");
+    // As systemd-tmpfiles asks. Who was there first has it until it has looked at all.
+    let cleaner = File::open(&base).expect("it is there");
+    flock(&cleaner, FlockOperation::NonBlockingLockExclusive).expect("nobody else has it");
+    let kept = keep(&scratch, 1);
+    flock(&cleaner, FlockOperation::Unlock).expect("it was ours");
+    let clean = || {
+        let it = File::open(&base).expect("it is there");
+        flock(&it, FlockOperation::NonBlockingLockExclusive).err()
+    };
+    until("the lock", || clean().is_some().then_some(()));
+    kept.keeper.stop();
+    assert_eq!(clean(), None);
+}
+
+/// Such a daemon once became that of a cluster of one machine, and waited there for its manager.
+#[test]
+fn where_the_roster_of_several_hosts_is_gone_no_daemon_is_started_again() {
+    let scratch = Scratch::new("roster");
+    let report: Report = Arc::new(|_, _| Ok(()));
+    let prepare: Prepare = Box::new(|directory| crate::roster::write(directory, &[], None));
+    let plan = Plan { prepare: Some(prepare), ..plan(1, report) };
+    let runtime = Runtime::at(scratch.path().join("r"));
+    let keeper = Keeper::start(&runtime, "x", plan).expect("started");
+    let dir = keeper.directory().path().to_owned();
+    let pids = marks(&dir, &["manager", "n0"]);
+    std::fs::remove_file(dir.join("roster")).expect("it is there");
+    kill_process(pids[1], Signal::KILL).expect("alive");
+    until("the reason", || {
+        let log = std::fs::read_to_string(keeper.directory().log()).expect("a log");
+        log.contains("n0: its daemon could not start: the cluster's roster").then_some(())
+    });
+    keeper.stop();
+    nothing_left(&scratch, &pids);
+}
+
 #[test]
 fn a_cluster_whose_directory_is_removed_ends() {
     let scratch = Scratch::new("removed");
