@@ -398,6 +398,30 @@ fn hosts_behind_a_firewall_have_left_when_that_is_said() {
 }
 
 #[test]
+fn a_host_behind_a_jump_host_is_told_of_and_comes_in_where_the_address_is_given() {
+    let hosts = Hosts::new("jump", 2);
+    hosts.file("lab.txt", 0o600, "h2\n");
+    let config = hosts.work().join("../ssh_config");
+    let before = std::fs::read_to_string(&config).expect("it is there");
+    // In place: the head has this very file.
+    std::fs::write(&config, format!("Host h2\n ProxyJump h1\n{before}")).expect("written");
+    hosts.muster(&["init"]).run().ok();
+    let said = hosts.muster(&["up", "--hosts", "lab.txt"]).run().code(1);
+    let said =
+        said.says("h2 takes this machine to be at 10.78.0.1, which is none of its addresses");
+    said.says("[N202]")
+        .says("n0 on h2 did not join")
+        .says("Nodes look for the manager at 10.78.0.1:");
+    hosts.leftovers();
+    let head = ["up", "--hosts", "lab.txt", "--address", "10.78.0.254"];
+    let said = hosts.muster(&head).run().ok();
+    assert!(!said.err.contains("[N202]"), "{}", said.err);
+    assert_eq!(hosts.muster(&["run", "hostname"]).run().ok().out, "h2\n");
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+}
+
+#[test]
 fn strangers_are_let_in_nowhere_and_keys_are_shown_to_nobody() {
     let hosts = six("strangers");
     // Whatever listens on the network, on a host or at the head: who has no key hears nothing.

@@ -160,7 +160,9 @@ catalog! {
     E123 "Not all nodes joined in time."
         "A node's daemon did not start or could not reach the manager, as behind a firewall. \
          Nothing was left running."
-        "The last lines of its log are shown with the message. Try fewer nodes: muster up -N 2"
+        "The last lines of its log are shown with the message. On one machine try fewer nodes: \
+         muster up -N 2. On several hosts, see that they reach this one at the address and port \
+         of the message, or say where it is: --address"
     E124 "A cluster of this name is up already."
         "A user has one cluster of each name on a machine."
         "Use it, take it down (muster down), or name another: muster --cluster NAME up"
@@ -307,6 +309,11 @@ catalog! {
         "It cannot be brought up, for the reason given, and --tolerate-missing was said. Nodes \
          keep the numbers that they have in the file of hosts."
         "Nothing, or mend it and bring the cluster up again."
+    N202 "A host may look for the manager in the wrong place."
+        "Its session comes from an address that is not this machine's: behind a jump host that is \
+         the jump host's, and nobody is there. Where addresses are translated it may be right."
+        "Nothing, if all nodes join. Otherwise say where hosts reach this machine: muster up \
+         --address ADDRESS"
     E202 "The file of hosts is not right."
         "A line is [user@]host[:port], with nodes=N behind it where the host gets several; \
          lab[1-6] are six hosts; # begins a comment."

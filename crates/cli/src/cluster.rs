@@ -10,6 +10,7 @@ use muster_base::quote;
 use muster_machine::hosts;
 use muster_machine::keeper::{EMBEDDED, Keeper, Plan, Runtime, State, by_file, clear_dead};
 use muster_machine::relay::recipe::Recipes;
+use muster_machine::roster::Roster;
 use muster_ninep::client::{self, Client, Options};
 use muster_ninep::error::{Errno, Error};
 use serde::Deserialize;
@@ -373,10 +374,15 @@ pub fn wait_until_joined(
     }
     if !hosts.is_empty() {
         let hosts = fold(hosts);
+        let directory = context.runtime.open(&context.cluster).ok().flatten();
+        let at = directory.and_then(|it| Roster::of(&it).ok()?.manager_beyond());
+        let at = at.map_or(String::new(), |at| {
+            format!(" Nodes look for the manager at {at}; --address ADDRESS says another place.")
+        });
         bail!(
             "{missing} on {hosts} did not join within {s} s, and nothing was left running. Is \
              there a firewall? Nodes and manager connect to each other, at ports of their \
-             own.{log}  [E123]"
+             own.{at}{log}  [E123]"
         );
     }
     bail!("{missing} did not join within {s} s; nothing was left running.{log}  [E123]")

@@ -497,9 +497,9 @@ pub fn socket_of(name: &str) -> Option<String> {
     id_of(name).map(|node| format!("f{}.sock", node.0))
 }
 
-/// How often a manager was started here. What cannot be read is no beginning, nor what is gone while
-/// the journal is there: nodes that have lived under a later term would not hear a manager of the
-/// first.
+/// How often a manager was started here. What cannot be read is no beginning, nor what is gone
+/// while the journal is there: nodes that have lived under a later term would not hear a manager of
+/// the first.
 fn last_term(at: &Path) -> io::Result<u32> {
     let text = match fs::read_to_string(at) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),

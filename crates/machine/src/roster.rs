@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::OnceLock;
@@ -194,6 +194,12 @@ impl Roster {
                 Some(number) => format!("n{number}.sock"),
             },
         )
+    }
+
+    /// Where nodes on other hosts look for the manager, as far as it knows.
+    pub fn manager_beyond(&self) -> Option<SocketAddr> {
+        let manager = self.entries.as_ref()?.get(&MANAGER)?;
+        Some(SocketAddr::new(manager.address, manager.line))
     }
 
     /// Where the parts of the global memory are, with their nodes.

@@ -102,9 +102,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Keeps a cluster. Standard output is for `muster up` alone: which hosts have started, then
-/// `ready`, or why not. It answers `keep` when all nodes have joined; if it ends without that, so
-/// does the cluster.
+/// Keeps a cluster. Standard output is for `muster up` alone, a line each: `up NODES` for a host
+/// that has started, `missing WHY` for one that is gone without, `note WHAT` where something is
+/// strange; then `ready`, or why not. It answers `keep` when all nodes have joined; if it ends
+/// without that, so does the cluster.
 fn keep(context: &Context, nodes: u16, arches: &[StandIn], is_beyond: bool) -> ExitCode {
     // Out of the terminal's session, whose keys and end are none of the cluster's business. It
     // fails only for who is out of it already.

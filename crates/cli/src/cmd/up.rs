@@ -361,6 +361,7 @@ impl Starting {
                 }
                 ("up", nodes) => names.extend(expand(nodes)?),
                 ("missing", why) => writeln!(std::io::stderr(), "muster: without {why}  [N201]")?,
+                ("note", what) => writeln!(std::io::stderr(), "muster: {what}  [N202]")?,
                 _ => bail!("{said}"),
             }
         }

@@ -12,9 +12,10 @@ use muster_base::nodeset::fold;
 use muster_fabric::protocol::NodeId;
 use muster_fabric::transport::socket::{Identity, PublicKey};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, ToSocketAddrs, UdpSocket};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -99,7 +100,8 @@ struct Head<'a> {
     part: String,
 }
 
-/// Brings up a cluster; `say` is told each host that has started, and each that is gone without.
+/// Brings up a cluster; `say` is told each host that has started, each that is gone without, and
+/// what is strange.
 /// Whoever has it in hand may give it up by `calls`; `sources` are what this program was built of.
 ///
 /// # Errors
@@ -134,6 +136,7 @@ pub fn bring_up(
     let hosts: Vec<Call<'_>> = order.hosts.iter().zip(firsts).collect();
     let answered = at_once(hosts, |(host, first)| head.call(host, first));
     let ready = head.sift(answered, &say)?;
+    head.misplaced(&ready).iter().for_each(|note| say(&format!("note {note}")));
     let rosters: Vec<Vec<Entry>> = ready.iter().map(|one| head.roster_for(one, &ready)).collect();
     let own = head.own_roster(&ready);
     let started = at_once(ready.into_iter().zip(rosters).collect(), |(ready, roster)| {
@@ -227,6 +230,26 @@ impl Head<'_> {
         Ok(Ready { session, first, answer })
     }
 
+    /// What is strange about where hosts take the manager to be. It may be right all the same,
+    /// where addresses are translated; behind a jump host it never is.
+    fn misplaced(&self, ready: &[Ready]) -> Vec<String> {
+        let mut there: BTreeMap<IpAddr, Vec<String>> = BTreeMap::new();
+        let said = self.order.address.is_some();
+        for Ready { session, answer, .. } in ready.iter().filter(|_| !said) {
+            there.entry(answer.manager).or_default().push(session.short().to_owned());
+        }
+        let strange = there.into_iter().filter(|(address, _)| !is_ours(*address));
+        let note = |(address, hosts): (IpAddr, Vec<String>)| {
+            let takes = if hosts.len() == 1 { "takes" } else { "take" };
+            let hosts = fold(hosts);
+            format!(
+                "{hosts} {takes} this machine to be at {address}, which is none of its addresses (a \
+                 jump host?): if the nodes do not join, give the right one with --address"
+            )
+        };
+        strange.map(note).collect()
+    }
+
     /// How long it may take until all hosts have answered.
     fn longest(&self) -> Duration {
         let turns = self.order.hosts.len().div_ceil(AT_ONCE);
@@ -294,6 +317,11 @@ impl Head<'_> {
         }
         entries
     }
+}
+
+/// Whether an address is one of this machine's.
+fn is_ours(address: IpAddr) -> bool {
+    UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// The manager's own address, of those by which hosts reach it. It listens to all of that one's
