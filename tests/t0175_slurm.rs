@@ -43,13 +43,18 @@ fn prepare(home: &Path) -> String {
          SlurmdPidFile=/run/slurm/slurmd.pid\nProctrackType=proctrack/linuxproc\n\
          TaskPlugin=task/none\nMpiDefault=none\nJobAcctGatherType=jobacct_gather/none\n\
          ReturnToService=2\nSwitchType=switch/none\nSelectType=select/linear\n\
-         SlurmdParameters=config_overrides\nKillWait=20\n",
+         SlurmdParameters=config_overrides\nKillWait=20\n\
+         TaskProlog=/media/prolog\n",
     );
     for node in 1..=NODES {
         text += &format!("NodeName=h{node} NodeAddr={} CPUs=2\n", hosts::address(node));
     }
     text += &format!("PartitionName=p Nodes=h[1-{NODES}] Default=YES State=UP\n");
     fs::write(home.join("slurm.conf"), text).expect("written");
+    // As sites do it: each step has temporary files of its own.
+    let prolog = home.join("prolog");
+    fs::write(&prolog, "#!/bin/sh\necho export TMPDIR=/run/step\n").expect("written");
+    fs::set_permissions(&prolog, fs::Permissions::from_mode(0o755)).expect("set");
     fs::create_dir(home.join("state")).expect("made");
     fs::write(home.join("munge.key"), [7; 1024]).expect("written");
     let mode = fs::Permissions::from_mode(0o600);
@@ -83,6 +88,18 @@ fn a_cluster_in_an_allocation_runs_a_job_and_goes_without_a_trace() {
         assert_eq!(said.out.matches(&format!(": h{node}\n")).count(), 2, "{}", said.out);
     }
     assert!(said.out.contains("4 nodes n[0-3] ended"), "{}", said.out);
+    hosts.leftovers();
+}
+
+#[test]
+fn each_host_of_an_allocation_has_its_part_in_a_place_of_its_own() {
+    let hosts = slurm("place");
+    let script = "unset MUSTER_RUNTIME; mkdir t; export TMPDIR=$PWD/t; $0 up --slurm >&2
+                  $0 run -n 4 printenv MUSTER_RUNTIME; $0 down >&2; rmdir t";
+    let words = ["salloc", "-N", "4", "sh", "-ec", script, cluster::MUSTER];
+    let said = within(&hosts, &words).run().ok();
+    let uid = rustix::process::geteuid().as_raw();
+    assert_eq!(said.out, format!("/run/step/muster-{uid}\n").repeat(NODES));
     hosts.leftovers();
 }
 

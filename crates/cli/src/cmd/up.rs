@@ -320,7 +320,11 @@ impl Starting {
             None => command.args(["--nodes", &args.nodes.to_string()]),
         };
         command.args(args.arch.iter().flat_map(|some| ["--arch".to_owned(), some.to_string()]));
-        command.env("MUSTER_RUNTIME", context.runtime.path());
+        // Only what the user has named: srun tells hosts all that is set here, and they have places
+        // of their own.
+        if std::env::var_os("MUSTER_RUNTIME").is_some() {
+            command.env("MUSTER_RUNTIME", context.runtime.path());
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let starting = format!("could not start the keeper of cluster {}", context.cluster);
         // A lock or a pipe of the script that calls us would be held for the cluster's life.

@@ -19,7 +19,7 @@ use std::path::{Component, Path, PathBuf};
 /// Symbolic links on the way to a runtime directory, as many as the kernel follows.
 const LINKS_MAX: usize = 40;
 
-/// The mode of a directory for clusters that was made here, and so goes with the last of them: one
+/// The mode of directories that were made here for clusters, and so go with the last of them: one
 /// that the user has made stays. The sticky bit has no other effect where nobody else can write,
 /// and is there from the first moment on, whoever else makes or removes clusters meanwhile.
 const OUR_OWN: Mode = Mode::RWXU.union(Mode::SVTX);
@@ -173,8 +173,13 @@ impl Runtime {
         check_length(&path.join(MANAGER_SOCKET))?;
         // The last cluster to end removes the base, so it may go while we are at it.
         for _ in 0..LINKS_MAX {
-            make_private(&base, OUR_OWN)?;
-            open_private(&base)?;
+            make_private(&base)?;
+            match open_private(&base) {
+                Err(Error::System { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                    continue;
+                }
+                other => _ = other?,
+            }
             match rustix::fs::mkdir(&path, Mode::RWXU) {
                 Ok(()) => {
                     let file = open_private(&path)?;
@@ -262,7 +267,7 @@ impl Directory {
     }
 
     /// Removes it and all that is in it, `last` at the end; then the directory of all clusters, if
-    /// this was the last and that was made for them.
+    /// this was the last, and those above, as far as they were made for them.
     pub(super) fn remove(&self, last: &str) -> Result<(), Error> {
         let entries = std::fs::read_dir(&self.path).map_err(|error| system(&self.path, error))?;
         for entry in entries.flatten().filter(|entry| entry.file_name() != *last) {
@@ -270,12 +275,12 @@ impl Directory {
         }
         remove_all(&self.path.join(last))?;
         std::fs::remove_dir(&self.path).map_err(|error| system(&self.path, error))?;
-        if let Some(base) = self.path.parent()
-            && rustix::fs::stat(base)
-                .is_ok_and(|stat| Mode::from_raw_mode(stat.st_mode).contains(Mode::SVTX))
-        {
-            // It stays as long as there are other clusters.
-            let _ = std::fs::remove_dir(base);
+        let above = self.path.ancestors().skip(1).take_while(|path| is_our_own(path));
+        for base in above {
+            // It stays as long as there are other clusters, or anything else.
+            if std::fs::remove_dir(base).is_err() {
+                break;
+            }
         }
         Ok(())
     }
@@ -379,18 +384,26 @@ fn check_passed(path: &Path, stat: &Stat) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes a directory and those above it, for the user alone.
-fn make_private(path: &Path, mode: Mode) -> Result<(), Error> {
-    let made = rustix::fs::mkdir(path, mode);
-    match (made, path.parent()) {
-        // Where there is a parent it is that which takes no directories, as /proc.
-        (Err(Errno::NOENT), Some(parent)) if !parent.exists() => {
-            make_private(parent, Mode::RWXU)?;
-            make_private(path, mode)
+/// Makes a directory and those above it, for the user alone. Others may remove them meanwhile.
+fn make_private(path: &Path) -> Result<(), Error> {
+    for _ in 0..LINKS_MAX {
+        match (rustix::fs::mkdir(path, OUR_OWN), path.parent()) {
+            (Ok(()) | Err(Errno::EXIST), _) => return Ok(()),
+            (Err(Errno::NOENT), Some(parent)) if !parent.exists() => make_private(parent)?,
+            (Err(Errno::NOENT), _) => {}
+            (Err(error), _) => return Err(system(path, error)),
         }
-        (Ok(()) | Err(Errno::EXIST), _) => Ok(()),
-        (Err(error), _) => Err(system(path, error)),
     }
+    // Where there is a parent it is that which takes no directories, as /proc.
+    Err(system(path, Errno::NOENT))
+}
+
+/// Whether a directory was made here, and so goes with what was in it.
+fn is_our_own(path: &Path) -> bool {
+    rustix::fs::lstat(path).is_ok_and(|stat| {
+        let mode = Mode::from_raw_mode(stat.st_mode) & (OUR_OWN | Mode::RWXG | Mode::RWXO);
+        stat.st_uid == rustix::process::geteuid().as_raw() && mode == OUR_OWN
+    })
 }
 
 /// Opens a directory that must be the user's alone.
@@ -458,7 +471,8 @@ mod tests {
         assert!(made.is_linked());
         made.remove("none").expect("removed");
         assert!(!made.is_linked());
-        assert!(!runtime.path().exists());
+        assert!(!scratch.path().join("a").exists(), "nor what was made above it");
+        assert!(scratch.path().exists());
     }
 
     #[test]
