@@ -148,6 +148,7 @@ fn a_log_that_cannot_be_followed_is_told_in_one_sentence() {
     let early = |words: &[&str]| cluster.muster(&[&["run", "--json"], words, &["true"]].concat());
     let done = early(&["--record", "none/log"]).run().code(2).says("First: mkdir -p none");
     assert!(done.out.contains("\"E140\""), "{}", done.out);
+    early(&["--record", "."]).run().code(2).says("--record: . is a directory");
     early(&["--replay", "nolog"]).run().code(2).says("--replay nolog: No such file or directory");
     ran(&cluster, "1", "3", &["--record", log, &program]);
     let fails = |ranks: &str, log: &str| {
@@ -155,26 +156,70 @@ fn a_log_that_cannot_be_followed_is_told_in_one_sentence() {
         assert_ne!(done.code, 0, "{ranks} ranks");
         done.err
     };
-    assert!(fails("2", log).contains("it is of more than 2 ranks"));
-    assert!(fails("4", log).contains("it has no rank 3"));
+    assert!(fails("2", log).contains("it is of 3 ranks, and this job has 2"));
+    assert!(fails("4", log).contains("it is of 3 ranks, and this job has 4"));
     // Rank 0 may be on another host, where nobody has looked.
     let unseen = ["run", "-n", "3", "--env", "MUSTER_MPI_REPLAY=/nowhere/log", &program];
     let unread = cluster.muster(&unseen).run().err;
     assert!(unread.contains("the log /nowhere/log cannot be read"), "{unread}");
     let text = std::fs::read_to_string(log).unwrap();
     std::fs::write(log, text.replace("receive", "deceive")).unwrap();
-    assert!(fails("3", log).contains("line 2 is no line of a log"));
+    assert!(fails("3", log).contains("line 3 is no line of a log"));
+    // One that was cut.
+    std::fs::write(log, text.strip_suffix("end\n").unwrap()).unwrap();
+    assert!(fails("3", log).contains("it does not end as the log of 3 ranks"));
     // One with fewer receives from any source than the program has.
     let fewer = text.lines().filter(|line| !line.starts_with("receive"));
-    std::fs::write(log, fewer.collect::<Vec<_>>().join("\n")).unwrap();
-    assert!(fails("3", log).contains("the run departs from the log"));
+    std::fs::write(log, fewer.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let departed = fails("3", log);
+    assert!(departed.contains("the run departs from the log"), "{departed}");
+    assert!(departed.contains("[E505]"), "{departed}");
     // One of a program whose calls were told of other operations than this one has.
     let others = text.lines().map(|line| match line.split_once(": ") {
-        Some((what, _)) if what.starts_with("choice") => format!("{what}: 70 71 72"),
-        _ => line.to_owned(),
+        Some((what, _)) if what.starts_with("all") => format!("{what}: 70 71 72\n"),
+        _ => format!("{line}\n"),
     });
-    std::fs::write(log, others.collect::<Vec<_>>().join("\n")).unwrap();
+    std::fs::write(log, others.collect::<String>()).unwrap();
     assert!(fails("3", log).contains("the run departs from the log"));
+}
+
+#[test]
+fn a_run_that_departs_from_its_log_ends_whatever_the_program_does_with_errors() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("departs");
+    let cluster = Cluster::up("t0320departs", 1);
+    let log = cluster.work().join("log");
+    let log = log.to_str().unwrap();
+    ran(&cluster, "1", "3", &["--record", log, &program, "5", "0"]);
+    ran(&cluster, "1", "3", &["--replay", log, &program, "5", "0"]);
+    // It receives less, or more, or with another tag, or probes where it tested.
+    for other in [["3", "0"], ["6", "0"], ["5", "1"], ["5", "2"]] {
+        let args = [&["run", "-n", "3", "--replay", log, &program], &other[..]].concat();
+        let done = cluster.muster(&args).run();
+        assert_ne!(done.code, 0, "{other:?}");
+        assert!(done.err.contains("the run departs from the log"), "{other:?}: {}", done.err);
+        assert_eq!(done.err.matches("[E505]").count(), 1, "{other:?}: {}", done.err);
+        assert!(!done.err.contains("goes on"), "{other:?}: {}", done.err);
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_told_at_the_beginning_and_of_a_run_that_fails_there_is_none() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("departs");
+    let cluster = Cluster::up("t0320unwritten", 1);
+    let log = cluster.work().join("log");
+    let log = log.to_str().unwrap();
+    // Where nobody has looked before, as on another host.
+    let unseen = ["run", "-n", "2", "--env", "MUSTER_MPI_RECORD=/nowhere/log", &program, "5", "0"];
+    let unwritten = cluster.muster(&unseen).run();
+    assert!(unwritten.err.contains("the log /nowhere/log cannot be written"), "{}", unwritten.err);
+    assert!(!unwritten.out.contains("begun"), "{}", unwritten.out);
+    ran(&cluster, "1", "3", &["--record", log, &program, "5", "0"]);
+    let failed = cluster.muster(&["run", "-n", "3", "--record", log, &program, "5", "3"]).run();
+    assert_ne!(failed.code, 0);
+    let again = cluster.muster(&["run", "-n", "3", "--replay", log, &program, "5", "0"]).run();
+    assert!(again.err.contains("it is empty: the run that was to write it"), "{}", again.err);
 }
 
 #[test]

@@ -408,6 +408,13 @@ catalog! {
          a file, a lock or a thread outside of MPI is one that computes. It is told once in a job."
         "Where a rank computes for long this is as it should be. A program whose ranks wait for \
          one another by other means than MPI needs the direct mode, which is the default."
+    E505 "A run departed from the log that it followed, and the job was ended."
+        "With --replay a program's messages are taken in the order of a recorded run. This one \
+         posted a receive that the log has not, asked for something else, or ended before the log \
+         did: so the program is another, or its arguments, environment or input are, or it does \
+         what differs from run to run beside MPI, as to look at a clock or to draw lots."
+        "Run what was recorded, with the same arguments; or record once more: muster run --record \
+         FILE"
 }
 
 #[cfg(test)]

@@ -18,6 +18,9 @@ pub enum Failure {
     /// The carrier itself has ended.
     #[error("{0}")]
     Broken(String),
+    /// The run is not that of the log which it follows, and so it is to end.
+    #[error("{0}")]
+    Departs(String),
 }
 
 /// Bytes that have come and are still where the carrier has them: they are copied once, to where

@@ -15,7 +15,7 @@ use crate::buffer::Buffer;
 use crate::carrier::{Arrival, Carrier, Failure};
 use crate::descriptor::{Encoded, Envelope, Head};
 use crate::incoming::What;
-use crate::log::{Digest, Followed, Log};
+use crate::log::{Digest, Followed, Log, Question};
 use crate::matching::{Matching, Wanted};
 use crate::order::{Order, Orders, departs};
 use crate::outgoing::{Leaving, Outgoing};
@@ -681,11 +681,20 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     /// What the next call is to be told, where a log is followed.
     ///
     /// # Errors
-    /// That the log says no more.
-    pub fn followed(&mut self) -> Result<Option<Vec<i64>>, Failure> {
+    /// That the log has another one.
+    pub fn followed(&mut self, question: Question) -> Result<Option<Vec<i64>>, Failure> {
         let followed = self.state.order.as_mut().and_then(|order| order.followed.as_mut());
         let Some(followed) = followed else { return Ok(None) };
-        followed.choice().map(Some).ok_or_else(departs)
+        followed.choice(question).map(Some).ok_or_else(departs)
+    }
+
+    /// That the program has come to its end, and so to that of a log that is followed.
+    ///
+    /// # Errors
+    /// That the log says more.
+    pub fn comes_to_its_end(&self) -> Result<(), Failure> {
+        let followed = self.state.order.as_ref().and_then(|order| order.followed.as_ref());
+        if followed.is_none_or(Followed::is_over) { Ok(()) } else { Err(departs()) }
     }
 
     /// Whether somebody wants to know what calls are told.
@@ -695,10 +704,10 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     }
 
     /// A call was told something that depends on the order of messages.
-    pub fn told(&mut self, told: &[i64]) {
+    pub fn told(&mut self, question: Question, told: &[i64]) {
         let Some(order) = &mut self.state.order else { return };
         if let Some(log) = &mut order.log {
-            log.choose(told);
+            log.choose(question, told);
         }
         if let Some(digest) = &mut order.digest {
             digest.choice(told);

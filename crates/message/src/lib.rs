@@ -40,7 +40,7 @@ pub use carrier::{Alarm, Arrival, Bytes, Carrier, Failure, Take};
 pub use deadlock::{Besides, Detector, Note, Told, Wait};
 pub use descriptor::Envelope;
 pub use endpoint::{Claim, Endpoint, Mode, Outcome, Ticket};
-pub use log::{Digest, Log};
+pub use log::{Digest, Log, Part, Question, join, split};
 pub use matching::{Match, Matching, Wanted};
 pub use order::{Orders, departs};
 pub use soon::Soon;

@@ -45,7 +45,7 @@ const NOBODY: u32 = u32::MAX;
 pub fn departs() -> Failure {
     let what = "the run departs from the log that it follows: the program, or what it was given, \
                 is another";
-    Failure::Broken(what.to_owned())
+    Failure::Departs(what.to_owned())
 }
 
 /// The beginning of a message that has come too early.
@@ -141,7 +141,7 @@ impl Order {
             return Ok((now, None));
         }
         if let Some(followed) = &mut self.followed {
-            let source = followed.receive(wanted.context).ok_or_else(departs)?;
+            let source = followed.receive(wanted).ok_or_else(departs)?;
             // The receive of the log took none, so this one takes none either.
             now.source = Some(source.unwrap_or(NOBODY));
         }
@@ -183,7 +183,7 @@ impl Order {
     /// It has taken a message.
     pub(crate) fn take(&mut self, number: Option<usize>, envelope: Envelope) {
         if let (Some(log), Some(number)) = (&mut self.log, number) {
-            log.take(envelope.context, number, envelope.source);
+            log.take(number, envelope);
         }
     }
 }

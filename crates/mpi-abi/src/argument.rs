@@ -131,7 +131,7 @@ fn found(all: &[Argument], error: &Error) -> Vec<&'static str> {
         About::Argument(name) => closest(&|it| it.0 == name, &|it| is_of(it.0, name)),
         About::Value(value) => alike(&|it| it.1 == Passed::Value(value)),
         About::Address(at) => alike(&|it| it.1.is_address(at)),
-        About::Element(..) | About::Kind(_) | About::Class => Vec::new(),
+        About::Element(..) | About::Kind(_) | About::Class | About::Departure => Vec::new(),
     }
 }
 

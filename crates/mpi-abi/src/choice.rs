@@ -3,7 +3,7 @@
 //! makes it depend on the program only, that it is recorded, and that it is told once more as a log
 //! has it (`docs/decisions/coscheduled.md`).
 
-use muster_message::{Envelope, Ticket, Wanted, departs};
+use muster_message::{Envelope, Question, Ticket, Wanted, departs};
 use muster_mpi::error::Result;
 use muster_mpi::watch::Waits;
 
@@ -22,6 +22,16 @@ pub enum Which {
     All,
 }
 
+impl Which {
+    fn question(self) -> Question {
+        match self {
+            Which::Any => Question::Any,
+            Which::Some => Question::Some,
+            Which::All => Question::All,
+        }
+    }
+}
+
 /// The operations that have ended, by their places; not one where the call is told none. Nothing
 /// is under way: none.
 pub fn ended(handles: &[MPI_Request], which: Which, waits: bool) -> Result<Option<Vec<usize>>> {
@@ -31,8 +41,9 @@ pub fn ended(handles: &[MPI_Request], which: Which, waits: bool) -> Result<Optio
     }
     let World { process, is_watched, .. } = world()?;
     let wanted = waits_for(active.iter().flatten());
+    let question = which.question();
     let followed = match is_watched {
-        true => process.state().endpoint.followed()?,
+        true => process.state().endpoint.followed(question)?,
         false => None,
     };
     let pick = |state: &mut State| {
@@ -56,7 +67,7 @@ pub fn ended(handles: &[MPI_Request], which: Which, waits: bool) -> Result<Optio
     };
     if *is_watched {
         let told: Vec<i64> = found.iter().map(|at| *at as i64).collect();
-        process.state().endpoint.told(&told);
+        process.state().endpoint.told(question, &told);
     }
     Ok(Some(found))
 }
@@ -137,14 +148,15 @@ pub fn message<T>(
     if !is_watched {
         return seek(wanted, waits);
     }
-    let followed = process.state().endpoint.followed()?;
+    let followed = process.state().endpoint.followed(Question::Message)?;
     let found = match followed.as_deref() {
         Some([]) if !waits => None,
         Some(told) => seek(named(told, wanted).ok_or_else(departs)?, true)?,
         None => seek(wanted, waits)?,
     };
     let told = found.as_ref().map(|(_, envelope, _)| [envelope.source.into(), envelope.tag.into()]);
-    process.state().endpoint.told(told.as_ref().map_or(&[], <[i64; 2]>::as_slice));
+    let told = told.as_ref().map_or(&[][..], <[i64; 2]>::as_slice);
+    process.state().endpoint.told(Question::Message, told);
     Ok(found)
 }
 
@@ -155,14 +167,14 @@ pub fn whether(mut ask: impl FnMut(&mut State) -> Result<bool>) -> Result<bool> 
     if !is_watched {
         return Ok(process.look(ask)?.is_some());
     }
-    let followed = process.state().endpoint.followed()?;
+    let followed = process.state().endpoint.followed(Question::Event)?;
     let has = match followed.as_deref() {
         Some([]) => false,
         Some([1]) => process.wait_for(ask).map(|()| true)?,
         Some(_) => return Err(departs().into()),
         None => process.look(ask)?.is_some(),
     };
-    process.state().endpoint.told(if has { &[1] } else { &[] });
+    process.state().endpoint.told(Question::Event, if has { &[1] } else { &[] });
     Ok(has)
 }
 

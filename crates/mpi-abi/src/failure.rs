@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use muster_mpi::error::{Class, Error};
+use muster_mpi::error::{About, Class, Error};
 
 use crate::abi::constants::{MPI_COMM_SELF, MPI_COMM_WORLD, MPI_FILE_NULL};
 use crate::argument::{Passed, wrong};
@@ -82,6 +82,9 @@ pub type Call<'a> = (&'static str, &'static [&'static str], &'a [Passed]);
 /// Ends a call that failed: returns what the program gets, or ends the job.
 #[cold]
 pub fn fail(id: Id, (function, names, passed): Call<'_>, error: &Error) -> c_int {
+    if error.about == About::Departure {
+        depart(function, error)
+    }
     let noted = NOTED.take().unwrap_or(Noted { id, action: None, class: None });
     let own = noted.action.map_or_else(|| errhandler::action(noted.id), Ok);
     let (id, action) = own.map_or_else(|_| of_invalid(noted.id), |action| (noted.id, action));
@@ -124,14 +127,27 @@ pub fn fail_of_none(call: Call<'_>, error: &Error) -> c_int {
 
 /// Ends the process, and with it the job, with one message. Its exit status is the error's class.
 pub fn end(function: &str, error: &Error) -> ! {
+    let rank = in_turn(error);
+    say(&format!("muster: {rank}{function} failed: {error}  [E501]\n"));
+    let status = error.class.number();
+    leave(if (1..=255).contains(&status) { status } else { 1 })
+}
+
+/// Ends a run that is not that of the log which it follows, whatever an error handler says: what
+/// the program would do from here on is not what was recorded.
+fn depart(function: &str, error: &Error) -> ! {
+    let rank = in_turn(error);
+    say(&format!("muster: {rank}{function}: {}  [E505]\n", error.what));
+    leave(1)
+}
+
+/// Waits until it is this rank's turn to say what has failed; who says it.
+fn in_turn(error: &Error) -> String {
     let rank = std::env::var("MUSTER_RANK").ok();
     if let Some(rank) = rank.as_ref().and_then(|rank| rank.parse().ok()) {
         world::pause(turn(rank, error.class));
     }
-    let rank = rank.map_or(String::new(), |rank| format!("rank {rank}: "));
-    say(&format!("muster: {rank}{function} failed: {error}  [E501]\n"));
-    let status = error.class.number();
-    leave(if (1..=255).contains(&status) { status } else { 1 })
+    rank.map_or(String::new(), |rank| format!("rank {rank}: "))
 }
 
 /// How long a rank waits until it says what has failed. Where one fails others often do, too; the

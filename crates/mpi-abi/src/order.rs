@@ -1,10 +1,12 @@
 //! The order of messages, as the launcher wants it: `muster run --mpi=bcs`, `--digest`, `--record`
 //! and `--replay`. Rank 0 reads the log that is followed, and writes the one that is made.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use muster_message::{Digest, Envelope, Log, Mode, Orders, Wanted};
+use muster_message::{Digest, Envelope, Log, Mode, Orders, Part, Wanted, join, split};
 use muster_mpi::buffer::{Memory, Typed};
 use muster_mpi::communicator::LIBRARY;
 use muster_mpi::datatype::{Datatype, Predefined};
@@ -71,41 +73,71 @@ pub fn strobes() -> Result<Option<Strobes>> {
     }
 }
 
-/// Follows the log that is to be followed, if one is. All ranks call it before anything else.
+/// The log that is made, at rank 0.
+static RECORDED: OnceLock<File> = OnceLock::new();
+
+/// A file that the launcher has named, if it has.
+fn named(variable: &str) -> Option<String> {
+    let path = std::env::var_os(variable).filter(|path| !path.is_empty())?;
+    Some(path.to_string_lossy().into_owned())
+}
+
+/// That the log cannot be written.
+fn unwritten(path: &str, error: &io::Error) -> Error {
+    Error::new(Class::File, format!("the log {path} cannot be written: {error}"))
+}
+
+/// Makes the file of the log that is wanted, and follows the one that is to be followed. All ranks
+/// call it before anything else.
 ///
 /// # Errors
-/// [`Class::File`] where it cannot be read, or is not of such a job.
+/// [`Class::File`] where one cannot be made, or not be read, or is not of such a job.
 pub fn begin(world: &World) -> Result<()> {
-    let Some(path) = std::env::var_os(REPLAY).filter(|path| !path.is_empty()) else {
-        return Ok(());
-    };
-    let path = path.to_string_lossy();
-    let text = if world.rank == 0 {
-        let text = std::fs::read_to_string(&*path).map_err(|error| {
-            Error::new(Class::File, format!("the log {path} cannot be read: {error}"))
-        })?;
-        (1..world.size).try_for_each(|rank| send(world, rank, text.as_bytes()))?;
-        text
-    } else {
-        String::from_utf8_lossy(&receive(world, 0)?).into_owned()
-    };
-    let wrong =
-        |what| Error::new(Class::File, format!("the log {path} cannot be followed: {what}"));
-    if let Ok(Some(_)) = Log::decode(&text, world.size) {
-        return Err(wrong(format!("it is of more than {} ranks", world.size)));
+    if let Some(path) = named(RECORD).filter(|_| world.rank == 0) {
+        // What another run has left there must not be taken for this one's if it fails.
+        let file = File::create(&path).map_err(|error| unwritten(&path, &error))?;
+        RECORDED.get_or_init(|| file);
     }
-    let log = Log::decode(&text, world.rank).map_err(wrong)?;
-    let log = log.ok_or_else(|| wrong(format!("it has no rank {}", world.rank)))?;
+    let Some(path) = named(REPLAY) else { return Ok(()) };
+    let part = if world.rank == 0 {
+        let mut parts = parts(&path, world.size)?;
+        for (rank, part) in (1..).zip(parts.drain(1..)) {
+            send(world, rank, part.text.as_bytes())?;
+        }
+        parts.remove(0)
+    } else {
+        let text = String::from_utf8_lossy(&receive(world, 0)?).into_owned();
+        Part { line: 0, text }
+    };
+    let log = Log::decode(&part).map_err(|what| Error::new(Class::File, what))?;
     world.process.state().endpoint.follow(log);
     Ok(())
+}
+
+/// What a log has of each rank of such a job.
+fn parts(path: &str, size: u32) -> Result<Vec<Part>> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::new(Class::File, format!("the log {path} cannot be read: {error}"))
+    })?;
+    let parts = split(&text).and_then(|parts| {
+        if parts.len() != size as usize {
+            return Err(format!("it is of {} ranks, and this job has {size}", parts.len()));
+        }
+        // Whatever is wrong is told here, and once.
+        parts.iter().try_for_each(|part| Log::decode(part).map(drop)).map(|()| parts)
+    });
+    parts.map_err(|what| {
+        Error::new(Class::File, format!("the log {path} cannot be followed: {what}"))
+    })
 }
 
 /// Prints the digest, and writes the log, where they are wanted. All ranks call it behind the last
 /// message of the program.
 ///
 /// # Errors
-/// [`Class::File`] where the log cannot be written.
+/// [`Class::File`] where the log cannot be written, and that a log that is followed goes on.
 pub fn end(world: &World) -> Result<()> {
+    world.process.state().endpoint.comes_to_its_end()?;
     let (digest, log) = {
         let state = world.process.state();
         (state.endpoint.digest(), state.endpoint.log().map(Log::encode))
@@ -118,12 +150,12 @@ pub fn end(world: &World) -> Result<()> {
     if world.rank > 0 {
         return send(world, 0, &own);
     }
-    let (mut all, mut count, mut text) = (Digest::default(), 0, String::new());
+    let (mut all, mut count, mut parts) = (Digest::default(), 0, Vec::new());
     for rank in 0..world.size {
         let (digest, log) = decode(&if rank == 0 { own.clone() } else { receive(world, rank)? });
         all.choice(&[digest.0.cast_signed()]);
         count += digest.1;
-        text += &format!("rank {rank}\n{log}");
+        parts.push(log);
     }
     if digest.is_some() {
         let (digest, size) = (all.of_rank(world.size), world.size);
@@ -133,13 +165,9 @@ pub fn end(world: &World) -> Result<()> {
             "muster: digest {digest:016x} of {size} ranks, {count} matches and choices"
         );
     }
-    match std::env::var_os(RECORD).filter(|path| !path.is_empty()) {
-        Some(path) => std::fs::write(&path, text).map_err(|error| {
-            let what = format!("the log {} cannot be written: {error}", path.to_string_lossy());
-            Error::new(Class::File, what)
-        }),
-        None => Ok(()),
-    }
+    let Some(mut file) = RECORDED.get() else { return Ok(()) };
+    let path = named(RECORD).unwrap_or_default();
+    file.write_all(join(&parts).as_bytes()).map_err(|error| unwritten(&path, &error))
 }
 
 /// What a rank tells in the end: its digest, how much is in it, and its log.

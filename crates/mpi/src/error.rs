@@ -192,6 +192,8 @@ pub enum About {
     Address(usize),
     /// Of the array at this address the element with this number.
     Element(usize, usize),
+    /// None: the run departs from the log that it follows, and ends whatever the call would do.
+    Departure,
 }
 
 /// What most of this crate returns.

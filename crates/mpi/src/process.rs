@@ -7,7 +7,7 @@ use crate::boards::Uses;
 use crate::buffer::{Memory, Typed};
 use crate::collective::{Plan, Short};
 use crate::counter::Keeper;
-use crate::error::{Error, Result};
+use crate::error::{About, Class, Error, Result};
 use crate::partitioned::{Channel, Channels};
 use crate::threads::{Door, HasTurns, Threads, Turns};
 use crate::watch::{Outside, Patience, Waits, Watch};
@@ -548,6 +548,9 @@ fn gone<C: Carrier, B: Buffer>(
 
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Error {
-        Error::new(crate::error::Class::ProcAborted, failure.to_string())
+        match failure {
+            Failure::Departs(what) => Error::new(Class::Other, what).about(About::Departure),
+            failure => Error::new(Class::ProcAborted, failure.to_string()),
+        }
     }
 }

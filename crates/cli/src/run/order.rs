@@ -2,6 +2,7 @@
 
 use super::failure::{Failure, exit};
 use muster_base::span;
+use rustix::fs::{Access, access};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,13 +56,35 @@ pub struct Wanted {
     #[arg(long)]
     digest: bool,
 
-    /// Write to FILE in which order an MPI program's messages were taken (rank 0 does, in the end)
+    /// Write to FILE in which order an MPI program's messages were taken
+    ///
+    /// Rank 0 makes the file when it begins and writes it when all have ended, in MPI_Finalize: of
+    /// a run that fails before there is an empty file, which --replay refuses.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 
     /// Have an MPI program's messages taken in the order that --record has written to FILE
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "mpi"])]
     replay: Option<PathBuf>,
+}
+
+/// Looks whether a file can be written, or made.
+fn can_be_written(path: &Path) -> Result<(), Failure> {
+    let refused = |text| Failure::new("E140", exit::USAGE, format!("--record: {text}"));
+    if path.is_dir() {
+        return Err(refused(format!("{0} is a directory. Name a file: {0}/FILE", path.display())));
+    }
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let dir = Path::new(".").join(parent);
+    if !dir.is_dir() {
+        let parent = parent.display();
+        return Err(refused(format!("{parent}: no such directory. First: mkdir -p {parent}")));
+    }
+    let written = if path.exists() { path } else { &dir };
+    access(written, Access::WRITE_OK).map_err(|error| {
+        let why = super::said(&error.into());
+        refused(format!("{} cannot be written: {why}", path.display()))
+    })
 }
 
 impl Wanted {
@@ -85,13 +108,8 @@ impl Wanted {
     /// # Errors
     /// The one that cannot be.
     pub fn look_at_files(&self) -> Result<(), Failure> {
-        let parent = |path: &Path| path.parent().unwrap_or(Path::new("")).to_owned();
-        if let Some(path) = &self.record
-            && !Path::new(".").join(parent(path)).is_dir()
-        {
-            let dir = parent(path).display().to_string();
-            let text = format!("--record: {dir}: no such directory. First: mkdir -p {dir}");
-            return Err(Failure::new("E140", exit::USAGE, text));
+        if let Some(path) = &self.record {
+            can_be_written(path)?;
         }
         let Some(path) = &self.replay else { return Ok(()) };
         let why = match path.metadata() {

@@ -1,7 +1,7 @@
 //! The coscheduled mode: whatever the carrier does, and whoever is fast, ranks see the same.
 
 use super::{Bytes, Job, message};
-use crate::{Digest, Endpoint, Log, Mode, Orders, Ticket, Wanted};
+use crate::{Digest, Endpoint, Log, Mode, Orders, Question, Ticket, Wanted};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -160,7 +160,7 @@ impl Runner {
     }
 
     fn tell(&mut self, end: &mut End, told: i64) {
-        end.told(&[told]);
+        end.told(Question::Any, &[told]);
         self.seen.push(format!("told {told}"));
     }
 }
