@@ -13,8 +13,9 @@
 //!
 //! *Numbers.* What wants an answer has a number, and ends when the answer comes. What wants none
 //! has left its buffer at once; whether the owner has done it tells the answer to a later request
-//! of the same rank, for requests are carried out in order: a flush is nothing else. An access that
-//! fails at the owner fails the next flush or unlock of its rank.
+//! of the same rank, for requests are carried out in order: a flush is nothing else. A local flush
+//! asks for that only where something is read, or much was sent. An access that fails at the owner
+//! fails the next flush or unlock of its rank.
 //!
 //! *Epochs.* A fence is a flush of all that were asked, and a barrier. A lock is a word in memory
 //! that ranks share (`lock.rs`), or else a place in a queue at the owner. `Post` and `Complete` are
