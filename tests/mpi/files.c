@@ -343,6 +343,51 @@ static void in_external32(void) {
     close_file();
 }
 
+/* Numbers that are larger in memory than in such a file: each rank sees every size-th of them. */
+static void longer_in_memory(void) {
+    enum { COUNT = 5 };
+    long out[2 * COUNT], in[2 * COUNT + 2], huge = 1L << 40;
+    unsigned char bytes[4];
+    MPI_Datatype tile, gaps, etype, filetype;
+    MPI_Status status;
+    MPI_Offset at;
+    MPI_Aint extent, lower;
+    char form[MPI_MAX_DATAREP_STRING];
+    MPI_Type_create_subarray(1, &size, &(int){1}, &rank, MPI_ORDER_C, MPI_LONG, &tile);
+    MPI_Type_vector(COUNT, 1, 2, MPI_LONG, &gaps);
+    MPI_Type_commit(&tile);
+    MPI_Type_commit(&gaps);
+    new_file();
+    CHECK(MPI_File_set_view(file, 8, MPI_LONG, tile, "external32", MPI_INFO_NULL) == MPI_SUCCESS);
+    MPI_File_get_view(file, &at, &etype, &filetype, form);
+    MPI_Type_get_extent(filetype, &lower, &extent);
+    CHECK(etype == MPI_LONG && extent == 8 * size);
+    MPI_Type_free(&filetype);
+    MPI_File_get_type_extent(file, MPI_LONG, &extent);
+    CHECK(extent == 4);
+    for (int i = 0; i < 2 * COUNT; i++) out[i] = -1 - (rank * 100 + i);
+    CHECK(MPI_File_write_all(file, out, 1, gaps, &status) == MPI_SUCCESS);
+    CHECK(count_of(&status, MPI_LONG) == COUNT && count_of(&status, gaps) == 1);
+    MPI_File_get_position(file, &at);
+    CHECK(at == COUNT);
+    CHECK(class_of(MPI_File_write_at(file, COUNT, &huge, 1, MPI_LONG, &status)) ==
+          MPI_ERR_CONVERSION);
+    settle();
+    MPI_File_get_size(file, &at);
+    CHECK(at == 8 + 4 * COUNT * size);
+    /* More than there is. */
+    for (int i = 0; i < 2 * COUNT + 2; i++) in[i] = 7;
+    CHECK(MPI_File_read_at(file, 1, in, 2 * COUNT + 2, MPI_LONG, &status) == MPI_SUCCESS);
+    CHECK(count_of(&status, MPI_LONG) == COUNT - 1);
+    for (int i = 0; i < 2 * COUNT + 2; i++) CHECK(in[i] == (i < COUNT - 1 ? out[2 * i + 2] : 7));
+    MPI_File_set_view(file, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL);
+    MPI_File_read_at(file, 8 + 4 * (size + rank), bytes, 4, MPI_BYTE, &status);
+    CHECK(bytes[0] == 255 && (bytes[2] << 8 | bytes[3]) == (out[2] & 0xffff));
+    close_file();
+    MPI_Type_free(&tile);
+    MPI_Type_free(&gaps);
+}
+
 /* Sizes, modes, and what a file says of itself. */
 static void what_it_is(void) {
     MPI_Offset bytes, at;
@@ -469,7 +514,10 @@ int main(int argc, char **argv) {
     by_who_only_reads();
     in_two_calls();
     atomically();
-    if (!getenv("NO_EXTERNAL32")) in_external32();
+    if (!getenv("NO_EXTERNAL32")) {
+        in_external32();
+        longer_in_memory();
+    }
     what_it_is();
     mistakes();
     closing();

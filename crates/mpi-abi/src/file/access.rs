@@ -51,6 +51,13 @@ pub(super) enum Where {
     Ordered,
 }
 
+/// How many bytes were read or written.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    in_file: usize,
+    in_memory: usize,
+}
+
 impl File {
     /// Reads or writes elements; what is said of it.
     pub(super) fn access(&self, act: Act, place: Where, elements: Elements) -> Result<MPI_Status> {
@@ -59,7 +66,6 @@ impl File {
             world()?.process.state().progress()?;
         }
         let checked = self.check(act, &elements);
-        let size = elements.size();
         let is_shared = matches!(place, Where::Shared | Where::Ordered);
         if !is_shared {
             self.random()?;
@@ -77,15 +83,15 @@ impl File {
                 let (view, form, is_atomic) = state.seen();
                 let position = state.position;
                 let done = self.transfer(act, (&view, form), position, elements, is_atomic)?;
-                state.position = behind(position, done, &view);
+                state.position = behind(position, done.in_file, &view);
                 done
             }
             Where::Shared | Where::Ordered => {
                 // In order all ranks come, whatever is wrong with one's arguments.
-                let by = if checked.is_ok() { size } else { 0 };
+                let by = *checked.as_ref().unwrap_or(&0);
                 let position = match place {
                     Where::Ordered => self.advance_ordered(by)?,
-                    _ => checked.clone().and_then(|()| self.advance_shared(by))?,
+                    _ => checked.clone().and_then(|by| self.advance_shared(by))?,
                 };
                 let transfer = || {
                     checked?;
@@ -96,7 +102,7 @@ impl File {
             }
         };
         let mut status = EMPTY;
-        set_bytes(&mut status, done as u64);
+        set_bytes(&mut status, done.in_memory as u64);
         Ok(status)
     }
 
@@ -125,8 +131,8 @@ impl File {
         }
     }
 
-    /// That elements can be read or written at all.
-    pub(super) fn check(&self, act: Act, elements: &Elements) -> Result<()> {
+    /// That elements can be read or written at all; how many bytes they have in the file.
+    pub(super) fn check(&self, act: Act, elements: &Elements) -> Result<usize> {
         if act == Act::Write {
             self.writable()?;
         }
@@ -135,16 +141,15 @@ impl File {
             return Err(Error::new(Class::Access, what));
         }
         let state = self.state();
-        state.form.check(elements.datatype())?;
-        let (size, unit) = (elements.size(), state.view.etype().size());
+        let (size, unit) = (state.form.size(elements)?, state.view.etype().size());
         if !size.is_multiple_of(unit) {
             let what = format!("the buffer's {size} bytes are not whole etypes of {unit}");
             return Err(Error::new(Class::Io, what));
         }
-        Ok(())
+        Ok(size)
     }
 
-    /// Reads or writes elements from a position on; how many bytes it was.
+    /// Reads or writes elements from a position on; how much it was.
     fn transfer(
         &self,
         act: Act,
@@ -152,11 +157,11 @@ impl File {
         position: u64,
         elements: Elements,
         is_atomic: bool,
-    ) -> Result<usize> {
-        let size = elements.size();
+    ) -> Result<Done> {
+        let size = form.size(&elements)?;
         let extents = view.extents(position, size)?;
         if size == 0 {
-            return Ok(0);
+            return Ok(Done::default());
         }
         let _lock = is_atomic.then(|| Lock::new(self, act)).transpose()?;
         let _apart = match act == Act::Write && !is_atomic && !self.is_coherent() {
@@ -166,22 +171,28 @@ impl File {
         let name = &self.name;
         match act {
             Act::Write => {
+                let in_memory = elements.size();
                 let mut from = outgoing(elements, form)?;
                 let written = match self.is_stream() {
                     true => write_next(&self.file, extents, &mut from),
                     false => write(&self.file, extents, &mut from),
                 };
-                written.map(|()| size).map_err(|error| failed("write to", name, error))
+                written.map_err(|error| failed("write to", name, error))?;
+                Ok(Done { in_file: size, in_memory })
             }
             Act::Read if form == Form::External => {
                 let mut bytes = of_bytes(Place::scratch(size), size)?;
-                let done = self.read(extents, &mut bytes)?;
-                incoming(&bytes, &elements, done)?;
-                Ok(done)
+                let in_file = self.read(extents, &mut bytes)?;
+                let external = &bytes.whole().unwrap_or_default()[..in_file];
+                let (datatype, count) = (elements.datatype(), elements.count());
+                let mut memory = elements.memory().clone();
+                let in_memory = datatype.unpack_external_part(count, &mut memory, external);
+                Ok(Done { in_file, in_memory })
             }
             Act::Read => {
                 let mut into = elements;
-                self.read(extents, &mut into)
+                let done = self.read(extents, &mut into)?;
+                Ok(Done { in_file: done, in_memory: done })
             }
         }
     }
@@ -257,27 +268,11 @@ pub(super) fn outgoing(elements: Elements, form: Form) -> Result<Elements> {
     if form != Form::External {
         return Ok(elements);
     }
-    let size = elements.size();
+    let size = form.size(&elements)?;
     let mut place = Place::scratch(size);
     let external = place.bytes_mut(0, size);
     elements.datatype().pack_external(elements.count(), elements.memory(), external)?;
     of_bytes(place, size)
-}
-
-/// Elements of what was read as `external32`, of which the first `done` bytes are there.
-fn incoming(external: &Elements, elements: &Elements, done: usize) -> Result<()> {
-    let (datatype, memory) = (elements.datatype(), elements.memory());
-    let count = done.div_ceil(datatype.size().max(1));
-    let size = count * datatype.size();
-    let mut place = external.memory().clone();
-    let bytes = place.bytes_mut(0, size);
-    if done < size {
-        // What is there already of the last one's other parts stays.
-        let mut own = vec![0; size];
-        datatype.pack_external(count, memory, &mut own)?;
-        bytes[done..].copy_from_slice(&own[done..]);
-    }
-    datatype.unpack_external(count, &mut memory.clone(), bytes).map(drop)
 }
 
 /// Writes all bytes of a buffer to parts of a file.

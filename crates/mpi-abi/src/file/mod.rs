@@ -8,7 +8,7 @@
 //! system with locks. Atomic mode locks the file for each access (`flock`).
 //!
 //! Data are stored as they are in memory ("native", and "internal", which is the same), or as
-//! "external32", where both have elements of one size.
+//! "external32": positions count the bytes that they have in the file.
 
 mod access;
 mod failure;
@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use muster_mpi::collective::Plan;
 use muster_mpi::communicator::OWN;
 use muster_mpi::counter::Counter;
+use muster_mpi::datatype::Datatype;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::file::View;
 
@@ -61,6 +62,9 @@ pub struct File {
 /// What of a file changes.
 struct State {
     view: View,
+    /// Its etype and its filetype, as the program has them: in the file they may be larger, or
+    /// smaller.
+    types: (Datatype, Datatype),
     /// How its data are stored.
     form: Form,
     /// The position of the pointer that is this rank's.

@@ -133,6 +133,7 @@ fn open(comm: &Comm, asked: Result<PathBuf>, mode: c_int) -> Result<File> {
         check_same(&own, &file, &name)?;
     }
     let view = View::default();
+    let types = (view.etype().clone(), view.filetype().clone());
     let mut position = 0;
     if mode & MPI_MODE_APPEND != 0 {
         let size = file.metadata().map_err(|error| failed("look at", &name, error));
@@ -141,7 +142,8 @@ fn open(comm: &Comm, asked: Result<PathBuf>, mode: c_int) -> Result<File> {
     let shared = Counter::new(&own.inner, &world()?.process)?;
     shared.set(position.cast_signed());
     let (is_atomic, is_woven) = (false, false);
-    let state = State { view, form: Form::Native, position, is_atomic, is_woven, begun: None };
+    let state =
+        State { view, types, form: Form::Native, position, is_atomic, is_woven, begun: None };
     let (turn, state) = (Mutex::new(()), Mutex::new(state));
     let place = std::path::absolute(&name).unwrap_or_else(|_| name.clone());
     let coherent = OnceLock::new();

@@ -9,7 +9,7 @@ use muster_mpi::file::View;
 use super::{Form, file, woven};
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::buffer::committed;
+use crate::buffer::{Elements, committed};
 use crate::communicator::all_say;
 use crate::datatype;
 use crate::export::{both, export};
@@ -72,17 +72,17 @@ impl Form {
         }
     }
 
-    /// That elements have one size in memory and in the file.
-    ///
-    /// # Errors
-    /// [`Class::UnsupportedDatarep`].
-    pub(super) fn check(self, datatype: &Datatype) -> Result<()> {
-        if self == Form::External && datatype.external_size(1)? != datatype.size() {
-            let what = "external32 has other sizes than memory for elements of the datatype, which \
-                        files are not read and written by here";
-            return Err(Error::new(Class::UnsupportedDatarep, what));
+    /// Where the data of a datatype lie in the file.
+    fn served(self, datatype: &Datatype) -> Result<Datatype> {
+        if self == Form::External { datatype.served() } else { Ok(datatype.clone()) }
+    }
+
+    /// How many bytes elements have there.
+    pub(super) fn size(self, elements: &Elements) -> Result<usize> {
+        match self {
+            Form::External => elements.datatype().external_size(elements.count()),
+            _ => Ok(elements.size()),
         }
-        Ok(())
     }
 }
 
@@ -100,8 +100,7 @@ export! {
         let made = committed(etype).and_then(|etype| {
             let form = Form::of(&datarep.text()?)?;
             let filetype = committed(filetype)?;
-            form.check(&etype)?;
-            form.check(&filetype)?;
+            let of_file = (form.served(&etype)?, form.served(&filetype)?);
             let disp = match disp {
                 // Such files have the shared pointer alone.
                 MPI_DISPLACEMENT_CURRENT if file.is(MPI_MODE_SEQUENTIAL) => {
@@ -112,13 +111,15 @@ export! {
             };
             let is_written = !file.is(MPI_MODE_RDONLY);
             hints?;
-            Ok((View::new(disp, etype, filetype, is_written)?, form))
+            let view = View::new(disp, of_file.0, of_file.1, is_written)?;
+            Ok((view, (etype, filetype), form))
         });
-        let (view, form) = file.together(made)?;
+        let (view, types, form) = file.together(made)?;
         file.shared.set(0);
         let own = [woven::is_scattered(&view), file.is_coherent()].map(i32::from);
         let mut state = file.state();
         (state.view, state.form, state.position) = (view, form, 0);
+        state.types = types;
         drop(state);
         // All are here then, and none goes on before the shared pointer is set.
         let said = all_say(&file.comm, &own)?;
@@ -135,8 +136,8 @@ export! {
         let file = file(fh)?;
         let state = file.state();
         disp.set(state.view.displacement().cast_signed())?;
-        etype.set(datatype::handle(state.view.etype()))?;
-        filetype.set(datatype::handle(state.view.filetype()))?;
+        etype.set(datatype::handle(&state.types.0))?;
+        filetype.set(datatype::handle(&state.types.1))?;
         datarep.set(state.form.name().as_bytes(), MPI_MAX_DATAREP_STRING).map(|_| ())
     }
 
@@ -179,7 +180,6 @@ both! {
     ) on fh {
         let (file, datatype) = (file(fh)?, datatype::datatype(datatype)?);
         let form = file.state().form;
-        form.check(&datatype)?;
-        extent.set(datatype.extent() as A)
+        extent.set(form.served(&datatype)?.extent() as A)
     }
 }

@@ -166,15 +166,15 @@ impl File {
         elements: Result<Elements>,
     ) -> Result<MPI_Status> {
         let own = elements.and_then(|elements| {
-            self.check(Act::Write, &elements)?;
+            let size = self.check(Act::Write, &elements)?;
             let position = match place {
                 Where::At(offset) => view.position(offset)?,
                 // Another thread's access goes on behind this one.
-                _ => self.advance_own(elements.size(), view),
+                _ => self.advance_own(size, view),
             };
-            Ok((position, elements))
+            Ok((position, size, elements))
         });
-        let taken = own.as_ref().map(|(position, elements)| (*position, elements.size())).ok();
+        let taken = own.as_ref().map(|(position, size, _)| (*position, *size)).ok();
         let written = self.write_woven((view, form), own);
         if let (Where::Own, Some((position, size)), Err(_)) = (place, taken, &written) {
             self.take_back_own(position, size, view);
@@ -188,11 +188,11 @@ impl File {
     fn write_woven(
         &self,
         (view, form): (&View, Form),
-        own: Result<(u64, Elements)>,
+        own: Result<(u64, usize, Elements)>,
     ) -> Result<usize> {
-        let size = own.as_ref().map_or(0, |(_, elements)| elements.size());
-        let own = own.and_then(|(position, elements)| {
-            Ok((view.extents(position, elements.size())?, outgoing(elements, form)?))
+        let size = own.as_ref().map_or(0, |(.., elements)| elements.size());
+        let own = own.and_then(|(position, size, elements)| {
+            Ok((view.extents(position, size)?, outgoing(elements, form)?))
         });
         let span = own.as_ref().map(|(extents, _)| Span::of(extents.clone()));
         let said = all_say(&self.comm, &span.unwrap_or(Span::NOTHING).said())?;

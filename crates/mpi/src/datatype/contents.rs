@@ -109,6 +109,20 @@ impl Recipe {
         Recipe { large: true, ..self }
     }
 
+    /// All numbers, in the order of the call's arguments.
+    pub fn numbers(&self) -> Vec<i64> {
+        let number = |argument: &Argument| match *argument {
+            Argument::Integer(n) => i64::from(n),
+            Argument::Count(n) => n,
+            Argument::Address(at) => at as i64,
+        };
+        self.arguments.iter().map(number).collect()
+    }
+
+    pub fn datatypes(&self) -> &[Datatype] {
+        &self.datatypes
+    }
+
     pub fn envelope(&self) -> Envelope {
         let Contents { integers, addresses, large_counts, datatypes } = self.contents();
         Envelope {

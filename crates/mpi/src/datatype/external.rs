@@ -124,6 +124,28 @@ impl Datatype {
         Ok(size)
     }
 
+    /// Converts out of `external32` as much of `count` copies as there is: whole scalars; how many
+    /// bytes these have in memory.
+    pub fn unpack_external_part(
+        &self,
+        count: usize,
+        memory: &mut impl Memory,
+        mut from: &[u8],
+    ) -> usize {
+        let mut done = 0;
+        let all = self.each_scalar(count, |basic, at, native| {
+            let external = from.split_off(..width(basic));
+            let external = external.ok_or_else(|| Error::new(Class::Truncate, "no more"))?;
+            of_external(basic, external, native);
+            memory.write(at, native);
+            done += native.len();
+            Ok(())
+        });
+        // There may be no more: it can fail by nothing else.
+        drop(all);
+        done
+    }
+
     fn external_room(&self, count: usize, room: usize) -> Result<usize> {
         self.span(count)?;
         let size = self.external_size(count)?;
@@ -189,6 +211,18 @@ mod tests {
         }
         assert_eq!(external(CLongDoubleComplex), 32);
         assert_eq!((external(DoubleInt), external(LongDoubleInt), external(LongInt)), (12, 20, 8));
+    }
+
+    #[test]
+    fn what_there_is_of_external32_is_taken_in_whole_numbers() {
+        let long = Datatype::of(Predefined::Long);
+        let mut area = Area::new(vec![7; 24], 0);
+        // Two numbers, and half of a third.
+        let external = [0, 0, 0, 1, 0xff, 0xff, 0xff, 0xfe, 0, 0];
+        assert_eq!(long.unpack_external_part(3, &mut area, &external), 16);
+        let mut expected = [1i64.to_le_bytes(), (-2i64).to_le_bytes()].concat();
+        expected.extend([7; 8]);
+        assert_eq!(area.into_inner(), expected);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod map;
 mod model;
 mod pack;
 pub mod predefined;
+mod served;
 mod signature;
 #[cfg(test)]
 mod tests;
