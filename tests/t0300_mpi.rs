@@ -519,6 +519,26 @@ fn ranks_open_one_file_or_none_and_all_are_told_what_is_wrong() {
 }
 
 #[test]
+fn where_nodes_remember_files_each_rank_locks_what_it_writes_if_the_job_has_several() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("remembered");
+    let cluster = Cluster::up("t0300remembered", 2);
+    let mount = cluster.work().join("m");
+    std::fs::create_dir(&mount).unwrap();
+    cluster.muster(&["mount", mount.to_str().unwrap()]).run().ok();
+    // A session is there as long as somebody has it open.
+    let mut session = std::fs::File::open(mount.join("nodes/n1/clone")).unwrap();
+    let mut id = [0; 32];
+    let length = std::io::Read::read(&mut session, &mut id).unwrap();
+    let id = std::str::from_utf8(&id[..length]).unwrap().trim();
+    let folder = mount.join(format!("nodes/n1/{id}/fs"));
+    let folder = folder.to_str().unwrap();
+    for (nodes, has_several) in [("1", "0"), ("2", "1")] {
+        assert_eq!(ran(&cluster, nodes, "2", &[&program, folder, has_several]), "ok 2\n");
+    }
+}
+
+#[test]
 fn pipes_are_read_and_written_from_front_to_back() {
     is_right_everywhere("sequential");
 }
