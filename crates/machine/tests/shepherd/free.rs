@@ -5,7 +5,7 @@ use std::fs;
 use muster_machine::node::shepherd::{Report, Spawner};
 use rustix::io::write;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, prlimit};
 
 use crate::tree::{
     Outcome, Scratch, children, eventually, only_child, shell, signal, start_by, stat,
@@ -23,6 +23,7 @@ pub const CASES: &[(&str, fn())] = &[
     ("what_the_machine_mounts_is_seen_by_the_next", machine_mounts),
     ("a_free_init_that_is_killed_is_missed_by_nobody", killed),
     ("a_program_that_cannot_be_run_ends_its_init", not_to_be_run),
+    ("an_order_whose_files_there_is_no_room_for_is_told_so", no_room_for_files),
 ];
 
 /// Runs a line to its end; the keeper's pid, too.
@@ -228,4 +229,27 @@ fn not_to_be_run() {
     assert_eq!(outcome.failed.map(|failed| failed.1), Some(libc::ENOENT));
     eventually("its init ends", || children(keeper).is_empty());
     assert_eq!(line(&spawner, "echo on").0.text(), "on\n");
+}
+
+/// Its program was said to have been killed.
+fn no_room_for_files() {
+    let spawner = Spawner::default();
+    let mut first = start_by(&spawner, &shell("cat"));
+    first.started();
+    let keeper = first.ward.keeper_pid();
+    let open = fs::read_dir(format!("/proc/{keeper}/fd")).unwrap().flatten();
+    let numbers = open.map(|file| file.file_name().to_str().unwrap().parse::<u64>().unwrap());
+    let pid = Pid::from_raw(keeper as i32);
+    let usual = getrlimit(Resource::Nofile);
+    let least = Rlimit { current: numbers.max().map(|last| last + 1), ..usual };
+    prlimit(pid, Resource::Nofile, least).unwrap();
+    let failed = start_by(&spawner, &shell("true")).finish().failed;
+    assert_eq!(
+        failed.map(|(_, errno, what)| (errno, what)),
+        Some((libc::EMFILE, "the order".into()))
+    );
+    prlimit(pid, Resource::Nofile, usual).unwrap();
+    assert_eq!(line(&spawner, "echo on").0.text(), "on\n");
+    first.stdin = None;
+    assert_eq!(first.finish().status, Some(0));
 }

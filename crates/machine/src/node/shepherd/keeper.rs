@@ -78,6 +78,8 @@ struct Keeper<'a> {
     next: u64,
     /// How namespaces are made here, once it is known.
     apart: Option<Apart>,
+    /// Its place is for the link of an order that lacks all else, which can be told so by it.
+    spare: Option<OwnedFd>,
 }
 
 impl<'a> Keeper<'a> {
@@ -85,7 +87,8 @@ impl<'a> Keeper<'a> {
         let this = pidfd_open(getpid(), PidfdFlags::empty())?;
         let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&poll, orders, epoll::EventData::new_u64(ORDERS), epoll::EventFlags::IN)?;
-        Ok(Keeper { orders, this, poll, wards: HashMap::new(), next: 0, apart: None })
+        let spare = Some(this.try_clone()?);
+        Ok(Keeper { orders, this, poll, wards: HashMap::new(), next: 0, apart: None, spare })
     }
 
     /// Carries out orders and sees inits end, until the daemon has gone; or is an infant.
@@ -99,16 +102,14 @@ impl<'a> Keeper<'a> {
             for event in events.drain(..) {
                 match event.data.u64() {
                     ORDERS => {
-                        let order = match link::receive::<Order>(self.orders) {
-                            // Its link is closed, by which the daemon knows. All others go on.
-                            Err(error) if error.raw_os_error() == Some(libc::EMFILE) => continue,
-                            order => order?,
-                        };
+                        self.spare = None;
+                        let order = link::receive_some::<Order>(self.orders)?;
                         let Some(order) = order else { return Ok(None) };
                         let infant = self.obey(order)?;
                         if infant.is_some() {
                             return Ok(infant);
                         }
+                        self.spare = self.this.try_clone().ok();
                     }
                     mark if mark % 2 == 1 => self.abandon(mark / 2),
                     mark => self.bury(mark / 2),
@@ -120,10 +121,15 @@ impl<'a> Keeper<'a> {
     fn obey(&mut self, order: link::Received<Order>) -> io::Result<Option<Infant>> {
         let none = || io::Error::new(io::ErrorKind::InvalidData, "this is no order to run");
         let Order::Run(spec) = order.message else { return Err(none()) };
-        let mut fds = order.descriptors.into_iter();
-        let link = fds.next().ok_or_else(none)?;
         let failed = |error| Failure::new(Stage::Order, &error, "the order");
-        let cargo = Cargo::unpack(spec, fds).map_err(failed);
+        let mut fds = order.descriptors.into_iter();
+        let (link, cargo) = match (fds.next(), order.lacks_some) {
+            (Some(link), true) => (link, Err(failed(Errno::MFILE.into()))),
+            (Some(link), false) => (link, Cargo::unpack(spec, fds).map_err(failed)),
+            // It is closed, by which the daemon knows. All others go on.
+            (None, true) => return Ok(None),
+            (None, false) => return Err(none()),
+        };
         let (cargo, apart) = match cargo.and_then(|(cargo, _)| Ok((cargo, self.apart()?))) {
             Ok(both) => both,
             Err(failure) => {

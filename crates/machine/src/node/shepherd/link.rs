@@ -112,6 +112,8 @@ pub enum Stage {
 pub(super) struct Received<T> {
     pub(super) message: T,
     pub(super) descriptors: Vec<OwnedFd>,
+    /// Whether some of these could not be had: this process may have no more.
+    pub(super) lacks_some: bool,
     /// The process that the message speaks of, in the receiver's namespace (daemon's end only).
     pub(super) about: Option<u32>,
 }
@@ -199,8 +201,18 @@ fn send_bytes(
     }
 }
 
-/// Receives a message; `None` at the end of the link.
+/// Receives a message with all that came along; `None` at the end of the link.
 pub(super) fn receive<T: DeserializeOwned>(link: BorrowedFd) -> io::Result<Option<Received<T>>> {
+    match receive_some(link)? {
+        Some(Received { lacks_some: true, .. }) => Err(Errno::MFILE.into()),
+        received => Ok(received),
+    }
+}
+
+/// The same with as much of it as can be had, from the first on.
+pub(super) fn receive_some<T: DeserializeOwned>(
+    link: BorrowedFd,
+) -> io::Result<Option<Received<T>>> {
     let mut bytes = [0; MESSAGE_MAX];
     let mut space =
         [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX), ScmCredentials(1))];
@@ -229,15 +241,13 @@ pub(super) fn receive<T: DeserializeOwned>(link: BorrowedFd) -> io::Result<Optio
     if got.bytes == 0 {
         return Ok(None);
     }
-    if got.flags.contains(ReturnFlags::CTRUNC) {
-        // There is room for all that are ever sent, so it was not for want of that.
-        return Err(Errno::MFILE.into());
-    }
+    // There is room for all that are ever sent, so it is not for want of that.
+    let lacks_some = got.flags.contains(ReturnFlags::CTRUNC);
     if got.flags.contains(ReturnFlags::TRUNC) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "message too long"));
     }
     let message = serde_json::from_slice(&bytes[..got.bytes])?;
-    Ok(Some(Received { message, descriptors, about }))
+    Ok(Some(Received { message, descriptors, lacks_some, about }))
 }
 
 #[cfg(test)]
