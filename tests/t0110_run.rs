@@ -468,7 +468,8 @@ fn signals_go_on_to_the_ranks() {
         job.signal(signal);
         until(name, || job.out().matches(&format!("got {name}")).count() == 2);
     }
-    // The second Ctrl-C.
+    // The second Ctrl-C, as it is typed.
+    std::thread::sleep(Duration::from_millis(100));
     job.signal(Signal::INT);
     job.wait().code(137);
     cluster.no_job_processes();

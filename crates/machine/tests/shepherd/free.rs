@@ -237,11 +237,11 @@ fn no_room_for_files() {
     let mut first = start_by(&spawner, &shell("cat"));
     first.started();
     let keeper = first.ward.keeper_pid();
-    let open = fs::read_dir(format!("/proc/{keeper}/fd")).unwrap().flatten();
-    let numbers = open.map(|file| file.file_name().to_str().unwrap().parse::<u64>().unwrap());
+    let is_open =
+        |number: &u64| fs::symlink_metadata(format!("/proc/{keeper}/fd/{number}")).is_ok();
     let pid = Pid::from_raw(keeper as i32);
     let usual = getrlimit(Resource::Nofile);
-    let least = Rlimit { current: numbers.max().map(|last| last + 1), ..usual };
+    let least = Rlimit { current: (0..).find(|number| !is_open(number)), ..usual };
     prlimit(pid, Resource::Nofile, least).unwrap();
     let failed = start_by(&spawner, &shell("true")).finish().failed;
     assert_eq!(
