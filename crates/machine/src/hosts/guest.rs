@@ -192,11 +192,21 @@ fn manager_of(ask: &Ask) -> io::Result<IpAddr> {
         Way::Ssh(_) => "SSH_CONNECTION",
         Way::Slurm => "SLURM_LAUNCH_NODE_IPADDR",
     };
-    let from = std::env::var(name).unwrap_or_default();
-    let from = from.split_whitespace().next().and_then(|address| address.parse().ok());
-    ask.manager.or(from).or(ask.hint).ok_or_else(|| {
-        let why = format!("{name} is not set here; give the head's address: --address ADDRESS");
-        io::Error::other(why)
+    let said = std::env::var(name).unwrap_or_default();
+    let from = said.split_whitespace().next().unwrap_or_default();
+    manager_at(ask, name, from).map_err(io::Error::other)
+}
+
+/// The same, where that variable has that address.
+fn manager_at(ask: &Ask, name: &str, from: &str) -> Result<IpAddr, String> {
+    ask.manager.or(from.parse().ok()).or(ask.hint).ok_or_else(|| {
+        let why = match from {
+            "" => format!("{name} is not set here"),
+            // It says on which interface, and daemons are not told that.
+            link if link.contains('%') => format!("it was called from {link}, of one link alone"),
+            other => format!("{name} has no address here but {other:?}"),
+        };
+        format!("{why}; give the head's address: --address ADDRESS")
     })
 }
 
@@ -239,6 +249,28 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
     use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn who_was_called_from_an_address_of_one_link_asks_for_another_and_says_why() {
+        let mut ask = Ask {
+            cluster: "host-1".into(),
+            nodes: Vec::new(),
+            way: Way::Ssh(None),
+            manager: None,
+            hint: None,
+            wait_s: 1,
+        };
+        let at = |ask: &Ask, from: &str| manager_at(ask, "SSH_CONNECTION", from);
+        let known = |address: &str| address.parse::<IpAddr>().expect("an address");
+        assert_eq!(at(&ask, "fd00::1"), Ok(known("fd00::1")));
+        let said = at(&ask, "fe80::1%eth0").expect_err("it names an interface");
+        assert!(said.starts_with("it was called from fe80::1%eth0") && said.contains("--address"));
+        assert!(at(&ask, "").expect_err("nobody says").starts_with("SSH_CONNECTION is not set"));
+        ask.hint = Some(known("10.0.0.1"));
+        assert_eq!(at(&ask, ""), Ok(known("10.0.0.1")));
+        ask.manager = Some(known("10.0.0.2"));
+        assert_eq!(at(&ask, "fd00::1"), Ok(known("10.0.0.2")));
+    }
 
     /// Behind a firewall a host once kept its part for a minute after `muster up` had said that
     /// nothing was left.

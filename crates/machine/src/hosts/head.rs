@@ -2,7 +2,7 @@
 
 use super::carry::Builds;
 use super::list::Host;
-use super::session::{Calls, Session};
+use super::session::{Calls, Session, spawn};
 use super::{Answer, Ask, PREFIX, Ports, Start, Started, Way, address_towards};
 use crate::config::{self, Config};
 use crate::descriptors;
@@ -18,6 +18,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, ToSocketAddrs, UdpSocket};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 /// Hosts that are called at the same time.
@@ -28,6 +29,9 @@ const REACH: Duration = Duration::from_secs(30);
 const CARRY: Duration = Duration::from_secs(60);
 const ANSWER: Duration = Duration::from_secs(30);
 const START: Duration = Duration::from_secs(30);
+
+/// How long it is waited for an address of this machine that a host hardly ever needs.
+const HINT: Duration = Duration::from_secs(2);
 
 /// What a host reckons with that waits for others: all of those that are called at once get the
 /// program, over a line that takes no more than half a megabyte in a second.
@@ -210,6 +214,7 @@ impl Head<'_> {
         let of = |why: String| format!("{}: {why}", host.name);
         let (way, command) = (&self.order.way, self.builds.command());
         let call = || Session::call(host, &nodes, way, &command, self.calls);
+        let hint = self.hint(host);
         let (mut session, word) = reach(call, pause).map_err(of)?;
         self.carry(&mut session, &word).map_err(of)?;
         session.say(&Ask {
@@ -217,7 +222,7 @@ impl Head<'_> {
             nodes: nodes.clone(),
             way: self.order.way.clone(),
             manager: self.order.address,
-            hint: towards(host),
+            hint: hint.recv_timeout(HINT).ok(),
             wait_s: self.longest().as_secs(),
         });
         let answer: Answer = session.answer("preparing", ANSWER).map_err(of)?;
@@ -243,11 +248,27 @@ impl Head<'_> {
             let takes = if hosts.len() == 1 { "takes" } else { "take" };
             let hosts = fold(hosts);
             format!(
-                "{hosts} {takes} this machine to be at {address}, which is none of its addresses (a \
-                 jump host?): if the nodes do not join, give the right one with --address"
+                "{hosts} {takes} this machine to be at {address}, which is none of its addresses \
+                 (a jump host?): if the nodes do not join, give the right one with --address"
             )
         };
         strange.map(note).collect()
+    }
+
+    /// Begins to look up which address of this machine leads to a host, beside the call: names that
+    /// only ssh knows may take a resolver long, and most hosts know where they were called from.
+    fn hint(&self, host: &Host) -> Receiver<IpAddr> {
+        let (found, hint) = channel();
+        let host = host.short().to_owned();
+        let look = move || {
+            // Who has called meanwhile does without.
+            towards(&host).map(|own| found.send(own));
+        };
+        if self.order.address.is_none() {
+            // Without a thread there is no hint.
+            let _ = spawn("looks up a host", look);
+        }
+        hint
     }
 
     /// How long it may take until all hosts have answered.
@@ -387,8 +408,8 @@ fn start(
 }
 
 /// Our address on the way to a host whose name leads somewhere; ssh may know others.
-fn towards(host: &Host) -> Option<IpAddr> {
-    let there = (host.short(), 0).to_socket_addrs().ok()?.next()?;
+fn towards(host: &str) -> Option<IpAddr> {
+    let there = (host, 0).to_socket_addrs().ok()?.next()?;
     address_towards(there.ip()).ok()
 }
 

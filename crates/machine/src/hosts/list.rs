@@ -105,7 +105,9 @@ fn bracketed(place: &str) -> Option<(String, &str)> {
     let (address, behind) = rest.split_once(']')?;
     let is_behind = behind.is_empty() || behind.starts_with(':');
     let is_one = (before.is_empty() || before.ends_with('@')) && is_behind;
-    (is_one && address.parse::<Ipv6Addr>().is_ok()).then(|| (format!("{before}{address}"), behind))
+    // One of a single link has its interface behind it, which only ssh minds.
+    let number = address.split_once('%').map_or(address, |(number, _)| number);
+    (is_one && number.parse::<Ipv6Addr>().is_ok()).then(|| (format!("{before}{address}"), behind))
 }
 
 #[cfg(test)]
@@ -126,6 +128,9 @@ mod tests {
         assert_eq!(hosts[0], host("fd00::3", Some(22), 1));
         assert_eq!(hosts[1], host("ann@fd00::4", None, 1));
         assert_eq!(hosts[2], host("fd00::5", None, 2));
+        let hosts = read("[fe80::3%eth0]:22\nann@fe80::4%eth0").expect("hosts");
+        assert_eq!(hosts[0], host("fe80::3%eth0", Some(22), 1));
+        assert_eq!(hosts[1], host("ann@fe80::4%eth0", None, 1));
     }
 
     #[test]
