@@ -99,6 +99,11 @@ impl Error {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::AddrInUse)
     }
 
+    /// Whether there is such a file already.
+    pub fn is_there(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists)
+    }
+
     /// Whether it may be tried again.
     pub fn is_would_block(&self) -> bool {
         matches!(self, Error::WouldBlock)

@@ -69,9 +69,11 @@ impl Config {
     /// [`Error`] when there is none, or others could have put it there.
     pub fn identity(&self) -> Result<Identity, Error> {
         let key = self.key();
-        if !key.exists() {
-            return Err(Error::None);
-        }
+        // A link that leads nowhere is no lack of one: that would be made in vain.
+        match key.symlink_metadata() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Error::None),
+            found => found.map_err(|error| self.unfit(error))?,
+        };
         self.check()?;
         Identity::load(&key).map_err(|error| self.unfit(error))
     }
@@ -89,16 +91,10 @@ impl Config {
         make().map_err(|error| self.unfit(error))?;
         self.check()?;
         let identity = Identity::generate().map_err(|error| self.unfit(error))?;
-        // Linked into place: of two who make one, both get the first, and neither half of it.
-        let draft = self.path.join(format!("key.{}", std::process::id()));
-        identity.store(&draft).map_err(|error| self.unfit(error))?;
-        let linked = std::fs::hard_link(&draft, self.key());
-        let _ = std::fs::remove_file(&draft);
-        match linked {
+        match identity.store(&self.key()) {
             Ok(()) => Ok((identity, true)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                self.identity().map(|identity| (identity, false))
-            }
+            // Of two who make one, both get the first.
+            Err(error) if error.is_there() => self.identity().map(|identity| (identity, false)),
             Err(error) => Err(self.unfit(error)),
         }
     }
@@ -123,8 +119,9 @@ impl Config {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{Permissions, metadata, remove_dir_all, set_permissions};
-    use std::os::unix::fs::PermissionsExt;
+    use crate::scratch::Scratch;
+    use std::fs::{Permissions, metadata, remove_dir_all, remove_file, set_permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn a_key_is_made_once_for_the_user_alone() {
@@ -141,5 +138,24 @@ mod tests {
         set_permissions(&config.path, Permissions::from_mode(0o750)).expect("changed");
         assert!(matches!(config.identity(), Err(Error::Unfit { .. })));
         remove_dir_all(base).expect("removed");
+    }
+
+    /// It said that there was none, and `muster init` that it had to be made by muster init.
+    #[test]
+    fn a_key_that_leads_nowhere_is_told_and_not_missed() {
+        let scratch = Scratch::new("config-nowhere");
+        let config = Config::at(scratch.join("muster"));
+        config.init().expect("a key");
+        remove_file(config.key()).expect("it is there");
+        symlink("/nowhere/key", config.key()).expect("linked");
+        for found in [config.identity().err(), config.init().err()] {
+            let said = found.expect("it cannot be read").to_string();
+            assert!(said.contains("No such file") && said.contains("[E206]"), "{said}");
+        }
+        let beyond = Config::at(config.key().join("muster"));
+        assert!(matches!(beyond.identity(), Err(Error::None)));
+        let closed = Config::at(scratch.file("file", b"").join("muster"));
+        let said = closed.init().expect_err("no directory").to_string();
+        assert!(said.contains("Not a directory") && said.contains("[E206]"), "{said}");
     }
 }

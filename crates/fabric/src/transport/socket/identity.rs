@@ -7,12 +7,13 @@
 use crate::error::Result as Done;
 use crate::error::{BadKey, Error};
 use muster_base::limits::{HELLO_TEXT_MAX, MEMBERS_MAX};
+use rustix::io::Errno;
 use rustls::crypto::ring::sign::any_eddsa_type;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::sign::SigningKey;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
@@ -161,25 +162,43 @@ impl Identity {
             .ok_or_else(|| bad(BadKey("it holds no secret key")))
     }
 
-    /// Writes a new file, of mode 0600.
+    /// Makes a new file, of mode 0600. It is linked into place when it is whole, so nobody finds
+    /// half a key, and of two who make one there the second is told that there is one.
     ///
     /// # Errors
     /// [`Error::Io`], also where there is one: a key is never written over.
     pub fn store(&self, path: &Path) -> Done<()> {
-        let write = || -> io::Result<()> {
-            let mut file =
-                OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-            let digits: String = self.seed.iter().map(|byte| format!("{byte:02x}")).collect();
-            file.write_all(format!("{SECRET_TEXT}{digits}\n").as_bytes())?;
-            file.sync_all()
+        let mut draft = path.as_os_str().to_owned();
+        draft.push(format!(".{:.16}", &self.key.to_string()[PUBLIC_TEXT.len()..]));
+        let linked = self.write(Path::new(&draft)).and_then(|()| fs::hard_link(&draft, path));
+        let _ = fs::remove_file(&draft);
+        let stored = match linked {
+            // As where a file system has no links.
+            Err(error) if is_without_links(&error) => self.write(path),
+            linked => linked,
         };
-        write().map_err(|source| Error::io(format!("writing a key to {}", path.display()), source))
+        stored.map_err(|source| Error::io(format!("writing a key to {}", path.display()), source))
+    }
+
+    fn write(&self, path: &Path) -> io::Result<()> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let digits: String = self.seed.iter().map(|byte| format!("{byte:02x}")).collect();
+        let written = file.write_all(format!("{SECRET_TEXT}{digits}\n").as_bytes());
+        let written = written.and_then(|()| file.sync_all());
+        // As on a full disk: what is left of it is no key.
+        written.inspect_err(|_| _ = fs::remove_file(path))
     }
 }
 
 fn signer(seed: &[u8; SIZE]) -> Arc<dyn SigningKey> {
     let secret = [&SECRET[..], seed].concat();
     any_eddsa_type(&PrivatePkcs8KeyDer::from(secret)).expect("any 32 bytes are a key")
+}
+
+/// What link(2) says on file systems that have none.
+fn is_without_links(error: &io::Error) -> bool {
+    const SAID: [Errno; 4] = [Errno::PERM, Errno::OPNOTSUPP, Errno::NOSYS, Errno::MLINK];
+    SAID.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// Reads until the end or until there is no room.
@@ -257,7 +276,7 @@ impl Members {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{self, Permissions};
+    use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
@@ -294,6 +313,7 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(Identity::load(&path).unwrap().public_key(), identity.public_key());
         assert!(identity.store(&path).is_err(), "a key is never written over");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no draft is left");
         for mode in [0o640, 0o604, 0o620, 0o666] {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
             let error = Identity::load(&path).unwrap_err();
