@@ -2,7 +2,9 @@
 
 mod cluster;
 mod cmd;
+mod errand;
 mod fuse;
+
 mod members;
 mod mpiexec;
 mod run;

@@ -102,9 +102,8 @@ fn measure(over: Over, searches: bool) -> Result<Report> {
         Over::Tcp => probe::tcp(start),
     };
     if let Some(mut receiver) = receiver {
-        if report.is_err() {
-            receiver.kill().context("the probe's receiver cannot be ended")?;
-        }
+        // Its work is done.
+        receiver.kill().context("the probe's receiver cannot be ended")?;
         receiver.wait().context("the probe's receiver")?;
     }
     Ok(report?)

@@ -1,12 +1,13 @@
 //! `muster umount`: takes a mount of the cluster tree away.
 
 use super::because;
+use crate::errand::{self, PATIENCE};
 use anyhow::{Context as _, Result, bail};
 use muster_machine::mounts::{self, Mount};
 use rustix::mount::UnmountFlags;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 /// What a mount of ours calls its source.
 pub const SOURCE: &str = "muster";
@@ -63,9 +64,10 @@ pub fn unmount(dir: &Path, lazy: bool) -> Result<()> {
         bail!("{}", refusal(&format!("{}: {error}", dir.display()), lazy));
     }
     // Only root may; for others libfuse has a helper.
-    let mut helper = Command::new("fusermount3");
-    helper.arg(if lazy { "-uz" } else { "-u" }).arg("--").arg(dir);
-    let output = helper.output().map_err(because("fusermount3 (of the package fuse3)", "E151"))?;
+    let mut command = Command::new("fusermount3");
+    command.arg(if lazy { "-uz" } else { "-u" }).arg("--").arg(dir).stdin(Stdio::null());
+    let output = errand::output(&mut command, PATIENCE);
+    let output = output.map_err(because("fusermount3 (of the package fuse3)", "E151"))?;
     if !output.status.success() {
         bail!("{}", refusal(&String::from_utf8_lossy(&output.stderr), lazy));
     }

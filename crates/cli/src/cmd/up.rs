@@ -4,6 +4,7 @@ use super::progress::Progress;
 use super::scheduler::Settings;
 use super::{SCHEMA, Usage, because, print_json, refused, turns};
 use crate::cluster::{Context, cluster_flag, node_names, wait_until_joined};
+use crate::errand;
 use crate::stand_in::{self, StandIn};
 use anyhow::{Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
@@ -29,6 +30,10 @@ use std::time::{Duration, Instant};
 
 /// How long a cluster that does not stay may take to be gone, and between two looks whether it is.
 const GONE: (Duration, Duration) = (Duration::from_secs(15), Duration::from_millis(10));
+
+/// How long a keeper may take to start the daemons of one machine, which takes milliseconds unless
+/// it has to end what a crash has left.
+const READY: Duration = Duration::from_secs(60);
 
 /// What may end this while it waits.
 const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
@@ -274,7 +279,8 @@ fn allocated() -> Result<Vec<Host>> {
         );
     }
     let mut scontrol = Command::new("scontrol");
-    let said = scontrol.args(["show", "hostnames", &nodes]).output();
+    scontrol.args(["show", "hostnames", &nodes]).stdin(Stdio::null());
+    let said = errand::output(&mut scontrol, errand::PATIENCE);
     let said = said.map_err(because("scontrol cannot be started", "E203"))?;
     if !said.status.success() {
         let why = String::from_utf8_lossy(&said.stderr);
@@ -350,13 +356,19 @@ impl Starting {
     fn names(&self, here: Option<usize>, context: &Context) -> Result<Vec<String>> {
         let mut names = here.map_or_else(Vec::new, node_names);
         loop {
-            // Who waits for signals holds the other end.
-            let said = match self.events.recv()? {
-                Event::Said(said) => said,
-                Event::Signal(signal) => bail!(Interrupted(signal)),
-                Event::Ended => {
+            // Hosts take as long as they take, and their waits have limits of their own.
+            let patience = if here.is_some() { READY } else { Duration::MAX };
+            let said = match self.events.recv_timeout(patience) {
+                Ok(Event::Said(said)) => said,
+                Ok(Event::Signal(signal)) => bail!(Interrupted(signal)),
+                Ok(Event::Ended) => {
                     bail!("the keeper of cluster {} ended without a word  [E125]", context.cluster)
                 }
+                Err(_) => bail!(
+                    "the keeper of cluster {} has said nothing for {} s  [E125]",
+                    context.cluster,
+                    READY.as_secs()
+                ),
             };
             match said.split_once(' ').unwrap_or((&said, "")) {
                 ("ready", _) => {
@@ -366,7 +378,8 @@ impl Starting {
                 ("up", nodes) => names.extend(expand(nodes)?),
                 ("missing", why) => writeln!(std::io::stderr(), "muster: without {why}  [N201]")?,
                 ("note", what) => writeln!(std::io::stderr(), "muster: {what}  [N202]")?,
-                _ => bail!("{said}"),
+                _ if said.ends_with(']') => bail!("{said}"),
+                _ => bail!("{said}  [E125]"),
             }
         }
     }

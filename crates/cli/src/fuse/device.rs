@@ -4,6 +4,7 @@
 //! and would hit what was mounted below.
 
 use crate::cmd::umount::KIND;
+use crate::errand::{self, PATIENCE};
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -51,13 +52,13 @@ fn through_helper(name: &str, directory: &Path) -> Result<OwnedFd> {
     let flags = net::SocketFlags::CLOEXEC;
     let (ours, theirs) = net::socketpair(family, net::SocketType::STREAM, flags, None)?;
     let wanted = format!("fsname={name},subtype=muster,nodev,nosuid");
-    let output = Command::new("fusermount3")
-        .args(["-o", &wanted, "--"])
-        .arg(directory)
-        .env("_FUSE_COMMFD", "0")
-        .stdin(Stdio::from(theirs))
-        .output()
-        .context("only root may mount without fusermount3; install the package fuse3")?;
+    let mut helper = Command::new("fusermount3");
+    helper.args(["-o", &wanted, "--"]).arg(directory).env("_FUSE_COMMFD", "0");
+    let output = errand::output(helper.stdin(Stdio::from(theirs)), PATIENCE);
+    // It holds their end, which is to be closed when the program has ended.
+    drop(helper);
+    let output =
+        output.context("only root may mount without fusermount3; install the package fuse3")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!("{}", said.trim().trim_start_matches("fusermount3: "));
@@ -71,5 +72,5 @@ fn through_helper(name: &str, directory: &Path) -> Result<OwnedFd> {
         RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
         _ => None,
     });
-    sent.next().context("fusermount3 has sent no descriptor")
+    sent.next().context("fusermount3 has mounted nothing; try: fusermount3 -V (package fuse3)")
 }

@@ -78,8 +78,9 @@ use crate::slots::Slots;
 use muster_base::limits::{SLICE_MIN, SLICE_MIN_SHARED};
 use muster_fabric::heartbeat::USER;
 use place::Place;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -201,15 +202,50 @@ pub fn ask(directory: &Path, patience: Duration) -> io::Result<Status> {
     converse(directory, None, patience)
 }
 
+/// The longest line that is read: a status has some hundred bytes.
+const ANSWER_MAX: u64 = 64 << 10;
+
 /// One line there, one back.
 fn converse(directory: &Path, told: Option<&Told>, patience: Duration) -> io::Result<Status> {
     let line = told.map(|told| serde_json::to_string(told).expect("it is always JSON"));
     let line = line.unwrap_or_default();
-    let mut stream = UnixStream::connect(socket(directory))?;
+    let mut stream = connect(&socket(directory))?;
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;
     stream.write_all(format!("{line}\n").as_bytes())?;
     let mut answer = String::new();
-    BufReader::new(stream).read_line(&mut answer)?;
+    BufReader::new(stream.take(ANSWER_MAX)).read_line(&mut answer)?;
     serde_json::from_str(&answer).map_err(io::Error::other)
+}
+
+/// Connects to it. Where it is stopped, and as many as can wait for it do, connect(2) would wait
+/// without a limit: who does not answer any of them does not answer one more.
+fn connect(at: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(at)?)?;
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    /// connect(2) waited for it, and with it a thread of the node's server.
+    #[test]
+    fn a_strober_for_whom_as_many_wait_as_can_is_not_waited_for() {
+        let scratch = Scratch::new("strober-full");
+        let flags = SocketFlags::CLOEXEC;
+        let silent = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        rustix::net::bind(&silent, &SocketAddrUnix::new(socket(&scratch)).unwrap()).unwrap();
+        rustix::net::listen(&silent, 0).unwrap();
+        let asked = || ask(&scratch, Duration::from_millis(10)).unwrap_err();
+        let first = asked();
+        assert_ne!(first.raw_os_error(), None, "it is reached, and says nothing");
+        let kinds: Vec<_> = (0..3).map(|_| asked().kind()).collect();
+        assert_eq!(kinds, [io::ErrorKind::WouldBlock; 3]);
+    }
 }
