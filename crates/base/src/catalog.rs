@@ -150,6 +150,11 @@ catalog! {
          with it."
         "Start one: muster up -N 4. Name another: --cluster NAME. Those of yours are listed in \
          the message if there are any."
+    N120 "The cluster was brought up by another build of muster."
+        "Its daemons are of that build as long as it is up, and this one may say what they do not \
+         know, or mean other things by the same words. It is said behind what went wrong."
+        "Use the program that is named, if it is still there, or bring the cluster up anew: muster \
+         down, muster up"
     E121 "The manager does not answer."
         "It is stopped, the machine is busy beyond measure, or it is being restarted after a \
          crash."

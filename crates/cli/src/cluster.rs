@@ -3,7 +3,7 @@
 use crate::cmd::progress::Progress;
 use crate::members::JobName;
 use crate::run::{self, Cluster};
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::fold;
 use muster_base::quote;
@@ -16,6 +16,7 @@ use muster_ninep::error::{Errno, Error};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -84,6 +85,9 @@ impl Context {
         begin_connections()?;
         self.connect_soon().map_err(|error| match (&self.view, error.downcast_ref::<Error>()) {
             (Some(view), Some(refused)) if refused.errno == Errno::NOENT => missing(view),
+            _ if matches!(self.runtime.state(&self.cluster), Ok(None | Some(State::Dead))) => {
+                self.none_up()
+            }
             _ => self.silent(&error),
         })
     }
@@ -131,7 +135,7 @@ impl Context {
     }
 
     fn connect_now(&self) -> Result<Client> {
-        let directory = self.runtime.open(&self.cluster)?.context("it has just ended")?;
+        let directory = self.runtime.open(&self.cluster)?.ok_or_else(|| self.none_up())?;
         let tree = |view: &String| if view == "/" { "/".into() } else { format!("views/{view}") };
         let options = Options {
             deadline: Some(ANSWER),
@@ -221,6 +225,20 @@ impl Context {
         Ok((Cluster { client, connect, recipes, name: None }, embedded))
     }
 
+    /// Says behind what went wrong that the cluster runs another build than this one, if it does:
+    /// they may mean different things by the same words.
+    pub fn tell_other_build(&self) {
+        if let Some(program) = self.runtime.other_build(&self.cluster) {
+            let (name, program) = (&self.cluster, program.display());
+            // Nobody may be there to read it.
+            let _ = writeln!(
+                std::io::stderr(),
+                "muster: cluster {name} was brought up by another build of muster, {program}, \
+                 which may not know what this one asks  [N120]"
+            );
+        }
+    }
+
     fn silent(&self, error: &anyhow::Error) -> anyhow::Error {
         anyhow!(
             "the manager of cluster {} does not answer ({error}). Try again; muster down ends \
@@ -235,7 +253,8 @@ impl Context {
         all.into_iter().filter(|name| self.runtime.is_up(name).unwrap_or(false)).collect()
     }
 
-    fn none_up(&self) -> anyhow::Error {
+    /// What is said where it is not up.
+    pub fn none_up(&self) -> anyhow::Error {
         let others = self.all_up();
         match (others.first(), self.cluster.as_str()) {
             (None, "default") => anyhow!("no cluster is up; start one: muster up -N 4  [E120]"),
@@ -270,6 +289,14 @@ pub struct Status {
     pub nodes: Vec<NodeStatus>,
     /// All jobs, as their own `status` says.
     pub jobs: Vec<Value>,
+}
+
+/// What is said where the manager's words are not those of this build.
+pub fn unlike(file: &str, error: &serde_json::Error) -> anyhow::Error {
+    anyhow!(
+        "the manager's {file} is not understood ({error}): use the muster that has brought the \
+         cluster up  [E401]"
+    )
 }
 
 /// A node in the manager's `status`.
@@ -307,7 +334,7 @@ impl Status {
     pub fn read(client: &Client) -> Result<Status> {
         let text = client.with_deadlines(Some(ANSWER), Some(ANSWER)).read("status");
         let text = text.map_err(|error| anyhow!("{error}  [E401]"))?;
-        serde_json::from_slice(&text).context("the manager's status is not what it should be")
+        serde_json::from_slice(&text).map_err(|error| unlike("status", &error))
     }
 
     /// Names of the nodes that are up.

@@ -98,6 +98,7 @@ fn main() -> ExitCode {
             }
             // Nobody may be listening any more.
             let _ = writeln!(io::stderr(), "muster: {said}");
+            context.tell_other_build();
             ExitCode::from(if error.is::<cmd::Usage>() { exit::USAGE } else { 1 })
         }
     }

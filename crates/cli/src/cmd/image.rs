@@ -2,7 +2,7 @@
 
 use super::progress::Progress;
 use super::{SCHEMA, print_json, refused, table};
-use crate::cluster::Context;
+use crate::cluster::{Context, unlike};
 use crate::run::failure::exit;
 use crate::sys::EndSignals;
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -253,7 +253,8 @@ fn write(to: &Fid, offset: u64, bytes: &[u8]) -> muster_ninep::error::Result<()>
 
 fn list(client: &Client, context: &Context, json: bool) -> Result<()> {
     let text = client.read("images/status").map_err(refused)?;
-    let status: Value = serde_json::from_slice(&text).context("the manager's list of images")?;
+    let unlike = |error| unlike("images/status", &error);
+    let status: Value = serde_json::from_slice(&text).map_err(unlike)?;
     if json {
         let (images, door) = (&status["images"], &status["door"]);
         let cluster = &context.cluster;
@@ -285,7 +286,8 @@ fn serve(client: &Client, listen: Option<&str>, no_multicast: bool) -> Result<()
     let more = if no_multicast { " no-multicast" } else { "" };
     client.write("images/ctl", format!("listen {at}{more}\n")).map_err(refused)?;
     let status = client.read("images/status").map_err(refused)?;
-    let status: Value = serde_json::from_slice(&status).context("the manager's list of images")?;
+    let unlike = |error| unlike("images/status", &error);
+    let status: Value = serde_json::from_slice(&status).map_err(unlike)?;
     let text = |name: &str| status[name].as_str().unwrap_or_default().to_owned();
     let door = text("door");
     let port = door.rsplit_once('!').map_or("", |(_, port)| port);
@@ -324,7 +326,7 @@ fn server(
     let Some(from) = from else {
         // That it is up, or a sentence.
         connect(context)?;
-        let directory = context.runtime.open(&context.cluster)?.context("it has just ended")?;
+        let directory = context.runtime.open(&context.cluster)?.ok_or_else(|| context.none_up())?;
         return Ok((read_address(&directory.manager().to_string())?, None));
     };
     if !is_network {

@@ -549,7 +549,13 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
     }
     match crate::run::run(wish, &cluster) {
         Ok(code) => Ok(ExitCode::from(code)),
-        Err(failure) => Ok(tell(&failure)),
+        Err(failure) => {
+            let code = tell(&failure);
+            if embedded.is_none() {
+                context.tell_other_build();
+            }
+            Ok(code)
+        }
     }
 }
 

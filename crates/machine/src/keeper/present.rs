@@ -19,6 +19,8 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
@@ -195,6 +197,14 @@ impl Runtime {
         self.open(name)?.map(|directory| state(&directory)).transpose()
     }
 
+    /// The program that keeps a cluster, if it is another than this process runs.
+    pub fn other_build(&self, name: &str) -> Option<PathBuf> {
+        let Ok(Some(State::Kept(pid))) = self.state(name) else { return None };
+        let theirs = PathBuf::from(format!("/proc/{}/exe", pid.as_raw_nonzero()));
+        let is_other = differ(&theirs, Path::new("/proc/self/exe")).unwrap_or(false);
+        is_other.then(|| std::fs::read_link(&theirs).ok())?
+    }
+
     /// Whether it is up, and one that others may use: those for one job belong to a `muster run`,
     /// hosts' parts to a cluster elsewhere.
     ///
@@ -204,6 +214,15 @@ impl Runtime {
         let is_part = [EMBEDDED, hosts::PREFIX].iter().any(|prefix| name.starts_with(prefix));
         Ok(!is_part && matches!(self.state(name)?, Some(State::Kept(_))))
     }
+}
+
+/// Whether two files have not the same content.
+fn differ(one: &Path, other: &Path) -> io::Result<bool> {
+    let (known, beside) = (one.metadata()?, other.metadata()?);
+    if (known.dev(), known.ino()) == (beside.dev(), beside.ino()) {
+        return Ok(false);
+    }
+    Ok(known.len() != beside.len() || std::fs::read(one)? != std::fs::read(other)?)
 }
 
 pub(super) fn state(directory: &Directory) -> Result<State, Error> {
@@ -377,6 +396,26 @@ mod tests {
         assert_eq!(keeper(&directory).expect("read"), Some(own));
         drop(held);
         assert_eq!(keeper(&directory).expect("read"), None);
+    }
+
+    #[test]
+    fn a_cluster_of_another_build_is_told_from_one_of_a_copy() {
+        let scratch = Scratch::new("present-build");
+        let file = |name: &str, text: &str| {
+            let path = scratch.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            path
+        };
+        let [one, copy, other, longer] =
+            [("a", "one"), ("b", "one"), ("c", "two"), ("d", "three")].map(|it| file(it.0, it.1));
+        let differs = |path: &Path| differ(&one, path).expect("they are read");
+        assert_eq!(
+            [&one, &copy, &other, &longer].map(|it| differs(it)),
+            [false, false, true, true]
+        );
+        let directory = cluster(&scratch);
+        let _held = KeeperLock::take(&directory).expect("locks").expect("the first");
+        assert_eq!(Runtime::at(scratch.path().join("r")).other_build("x"), None, "it is this one");
     }
 
     #[test]
