@@ -319,8 +319,10 @@ pub const MULTICAST_MAX: usize = TRANSFER_MAX;
 /// again for what goes to others and is heard all the same.
 pub const MULTICAST_BYTES_MAX: usize = 2 * STAGED_BYTES_MAX;
 
-/// Bytes that a listener's socket is asked to hold, which the kernel doubles: four of the largest
-/// bodies, so that the root need not wait in the midst of one. A usual process gets 208 KiB.
+/// Bytes that a listener's socket is asked to hold, which the kernel doubles, to sixteen of the
+/// largest bodies: of these it holds four or more, since a datagram of 1344 bytes is charged with
+/// all the memory that it lies in, up to 4 KiB where drivers receive into pages. So the root need
+/// not wait in the midst of one. A usual process gets 208 KiB.
 pub const MULTICAST_BUFFER: usize = 8 * TRANSFER_MAX;
 
 /// Bytes of a message that repairs a body: 48 parts of 1344.
