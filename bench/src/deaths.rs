@@ -74,7 +74,7 @@ fn busy() -> Result<Child> {
 
 /// Reads `events` from now on.
 fn listen(directory: &Path) -> Result<Receiver<Told>> {
-    let address: Address = format!("unix!{}", directory.join("manager.sock").display()).parse()?;
+    let address = Address::unix(directory.join("manager.sock"))?;
     let client = Client::connect(&address, Options::default())?;
     let file = client.open("events", OpenFlags::default())?;
     let (tell, told) = channel();

@@ -14,6 +14,7 @@ use muster_fabric::strategy::Stream as _;
 use muster_fabric::transport::socket::{Identity, Members, Secured, Tls};
 use muster_fabric::transport::{Adapter, Hello, Lane, Listener, Peer, Transport, socket};
 use muster_fabric::{Address, Deadline, Error as FabricError};
+use muster_ninep::address::Written;
 use muster_ninep::client::{Client, Options, unreachable_server};
 use muster_ninep::error::{Errno, Error, Result};
 use muster_ninep::serve::Server;
@@ -41,7 +42,8 @@ const LOOK: Duration = Duration::from_secs(2);
 /// What a door comes for to itself when it closes: nobody serves that, so it only wakes it.
 const CLOSING: &str = "closing";
 
-/// Reads a daemon's address, also as 9P programs write it.
+/// Reads a daemon's address, also as 9P programs write it. A host's name is looked up by who
+/// connects to it.
 ///
 /// # Errors
 /// [`Errno::INVAL`].
@@ -50,9 +52,10 @@ pub fn read_address(text: &str) -> Result<Address> {
     if text.starts_with("tls!") {
         return text.parse().map_err(|error| invalid(format!("{error}")));
     }
-    let read: muster_ninep::address::Address =
-        text.parse().map_err(|error| invalid(format!("{error}")))?;
-    read.to_string().parse().map_err(|error| invalid(format!("{error}")))
+    match text.parse().map_err(|error| invalid(format!("{error}")))? {
+        Written::Tcp(host, port) => Ok(Address::Tcp(host, port)),
+        Written::Unix(path) => Ok(Address::Unix(path)),
+    }
 }
 
 /// Those who share a key, and prove it to each other over TLS: a list of one member, which each is.
@@ -351,7 +354,9 @@ mod tests {
         let fixture = Fixture::new("both");
         let daemon = line_to(&fixture).expect("over the fabric");
         assert_eq!(greeting(&daemon), b"hello");
-        let plain = fixture.address.to_string().parse().expect("an address");
+        let plain =
+            muster_ninep::address::Address::look_up(&fixture.address.to_string(), Duration::ZERO)
+                .expect("an address");
         let stranger = Client::connect(&plain, Options::default()).expect("plain 9P");
         assert_eq!(greeting(&stranger), b"hello");
         assert_eq!(greeting(&daemon), b"hello");

@@ -4,10 +4,12 @@
 //! (`HOST:PORT`, `[::1]:564`, `/run/socket`, `./socket`).
 
 use std::fmt;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// Longest path of a Unix socket: `sun_path` of unix(7) has 108 bytes, the last of them zero.
 pub const UNIX_PATH_MAX: usize = 107;
@@ -17,6 +19,15 @@ pub const UNIX_PATH_MAX: usize = 107;
 pub enum Address {
     /// TCP.
     Tcp(SocketAddr),
+    /// A Unix socket in the file system.
+    Unix(PathBuf),
+}
+
+/// An address as it is written, of which nothing has been looked up.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Written {
+    /// TCP: host (a name or a number) and port.
+    Tcp(String, u16),
     /// A Unix socket in the file system.
     Unix(PathBuf),
 }
@@ -42,21 +53,23 @@ pub enum BadAddress {
 }
 
 impl Address {
+    /// Reads an address, and looks up its host if that is a name.
+    ///
+    /// # Errors
+    /// [`BadAddress`], also when there is no answer within `limit`.
+    pub fn look_up(text: &str, limit: Duration) -> Result<Address, BadAddress> {
+        match text.parse()? {
+            Written::Unix(path) => Ok(Address::Unix(path)),
+            Written::Tcp(host, port) => look_up(host, port, limit).map(Address::Tcp),
+        }
+    }
+
     /// An address of a Unix socket.
     ///
     /// # Errors
     /// [`BadAddress`] when no socket can have this path.
     pub fn unix(path: impl Into<PathBuf>) -> Result<Address, BadAddress> {
-        let path = path.into();
-        let bytes = path.as_os_str().as_bytes();
-        if bytes.is_empty() || bytes.contains(&0) {
-            return Err(BadAddress::Path(path.to_string_lossy().into_owned()));
-        }
-        if bytes.len() > UNIX_PATH_MAX {
-            let length = bytes.len();
-            return Err(BadAddress::TooLong(path, length));
-        }
-        Ok(Address::Unix(path))
+        checked(path.into()).map(Address::Unix)
     }
 
     /// Whether only this machine can reach it.
@@ -68,13 +81,12 @@ impl Address {
     }
 }
 
-impl FromStr for Address {
+impl FromStr for Written {
     type Err = BadAddress;
 
-    /// Reads an address; looks a host's name up, which may take a while.
-    fn from_str(text: &str) -> Result<Address, BadAddress> {
+    fn from_str(text: &str) -> Result<Written, BadAddress> {
         if let Some(path) = text.strip_prefix("unix!") {
-            return Address::unix(path);
+            return unix(path);
         }
         if let Some(rest) = text.strip_prefix("tcp!") {
             let parts = rest.rsplit_once('!');
@@ -82,7 +94,7 @@ impl FromStr for Address {
             return tcp(text, host, port);
         }
         if text.starts_with('/') || text.starts_with("./") || text.starts_with("../") {
-            return Address::unix(text);
+            return unix(text);
         }
         let (host, port) = text.rsplit_once(':').ok_or_else(|| BadAddress::Form(text.into()))?;
         match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
@@ -94,8 +106,24 @@ impl FromStr for Address {
     }
 }
 
-/// The first address of `host` and `port`.
-fn tcp(text: &str, host: &str, port: &str) -> Result<Address, BadAddress> {
+fn unix(path: &str) -> Result<Written, BadAddress> {
+    checked(path.into()).map(Written::Unix)
+}
+
+/// A path that a Unix socket can have.
+fn checked(path: PathBuf) -> Result<PathBuf, BadAddress> {
+    let bytes = path.as_os_str().as_bytes();
+    if bytes.is_empty() || bytes.contains(&0) {
+        return Err(BadAddress::Path(path.to_string_lossy().into_owned()));
+    }
+    if bytes.len() > UNIX_PATH_MAX {
+        let length = bytes.len();
+        return Err(BadAddress::TooLong(path, length));
+    }
+    Ok(path)
+}
+
+fn tcp(text: &str, host: &str, port: &str) -> Result<Written, BadAddress> {
     let bad_port = || BadAddress::Port(text.into(), port.into());
     let port: u16 = match port {
         // The name that Plan 9's ndb(6) and IANA give to 9P.
@@ -108,11 +136,29 @@ fn tcp(text: &str, host: &str, port: &str) -> Result<Address, BadAddress> {
     if host.is_empty() || host.contains('!') {
         return Err(BadAddress::Form(text.into()));
     }
-    let mut found = (host, port)
-        .to_socket_addrs()
-        .map_err(|error| BadAddress::Host(host.into(), plain(&error)))?;
-    let first = found.next();
-    first.map(Address::Tcp).ok_or_else(|| BadAddress::Host(host.into(), "it has no address".into()))
+    Ok(Written::Tcp(host.to_owned(), port))
+}
+
+/// The first address of a host. The system's resolver waits for as long as it likes and cannot be
+/// stopped, so a thread of its own asks it.
+fn look_up(host: String, port: u16, limit: Duration) -> Result<SocketAddr, BadAddress> {
+    if let Ok(number) = host.parse::<IpAddr>() {
+        return Ok(SocketAddr::new(number, port));
+    }
+    let (found, answer) = mpsc::channel();
+    let name = host.clone();
+    let ask = move || {
+        let first = (&*name, port).to_socket_addrs().map(|mut all| all.next());
+        // Who has left does not need it.
+        let _ = found.send(first);
+    };
+    let unknown = |why: String| BadAddress::Host(host.clone(), why);
+    let thread = std::thread::Builder::new().name("looks up a host".into()).spawn(ask);
+    thread.map_err(|error| unknown(error.to_string()))?;
+    let first =
+        answer.recv_timeout(limit).map_err(|_| unknown(format!("no answer in {limit:?}")))?;
+    let first = first.map_err(|error| unknown(plain(&error)))?;
+    first.ok_or_else(|| unknown("it has no address".into()))
 }
 
 /// The resolver's words without what the standard library puts in front.
@@ -147,10 +193,20 @@ mod tests {
             ("127.0.0.1:0", "tcp!127.0.0.1!0"),
             ("[::1]:564", "tcp!::1!564"),
         ] {
-            let address: Address = text.parse().expect(text);
+            let look_up = |text: &str| Address::look_up(text, Duration::ZERO);
+            let address = look_up(text).expect("nobody is asked");
             assert_eq!(address.to_string(), written);
-            assert_eq!(address.to_string().parse(), Ok(address));
+            assert_eq!(look_up(&address.to_string()), Ok(address));
         }
+    }
+
+    /// To read an address was to wait for its name, for whoever read one.
+    #[test]
+    fn a_host_is_looked_up_when_that_is_asked_for_and_no_longer_than_told() {
+        let written: Written = "tcp!name.invalid!564".parse().expect("it is one");
+        assert_eq!(written, Written::Tcp("name.invalid".into(), 564));
+        let refused = Address::look_up("name.invalid:564", Duration::ZERO).expect_err("no time");
+        assert!(matches!(refused, BadAddress::Host(..)), "{refused}");
     }
 
     #[test]
@@ -173,7 +229,7 @@ mod tests {
             ("/a\0b", "is no path"),
             (long.as_str(), "at most 107 bytes, this one has 108"),
         ] {
-            let error = text.parse::<Address>().expect_err(text).to_string();
+            let error = text.parse::<Written>().expect_err(text).to_string();
             assert!(error.contains(said), "{text:?}: {error}");
         }
     }
@@ -189,7 +245,8 @@ mod tests {
             ("[::]:1", false),
             ("192.0.2.1:1", false),
         ] {
-            assert_eq!(text.parse::<Address>().expect(text).is_loopback(), expected, "{text}");
+            let address = Address::look_up(text, Duration::ZERO).expect(text);
+            assert_eq!(address.is_loopback(), expected, "{text}");
         }
     }
 }

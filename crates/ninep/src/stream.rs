@@ -477,7 +477,8 @@ mod tests {
 
     #[test]
     fn tcp_peers_on_loopback_are_known_by_the_kernel() {
-        let listener = Listener::bind(&"127.0.0.1:0".parse().expect("address")).expect("bind");
+        let listener =
+            Listener::bind(&Address::Tcp("127.0.0.1:0".parse().expect("address"))).expect("bind");
         let client = Stream::connect(listener.address(), soon()).expect("connect");
         let server = accept(&listener);
         let me = rustix::process::getuid().as_raw();
@@ -489,7 +490,8 @@ mod tests {
     /// The attack: requests in one piece, and then an end before anybody has looked.
     #[test]
     fn a_tcp_peer_that_has_closed_its_end_is_nobody() {
-        let listener = Listener::bind(&"127.0.0.1:0".parse().expect("address")).expect("bind");
+        let listener =
+            Listener::bind(&Address::Tcp("127.0.0.1:0".parse().expect("address"))).expect("bind");
         for half in [false, true] {
             let mut client = Stream::connect(listener.address(), soon()).expect("connect");
             client.write_all(b"requests").expect("room");

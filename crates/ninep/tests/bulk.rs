@@ -57,7 +57,7 @@ impl Bench {
         let options = Options { writable: true, users: Users::Only(User::own()) };
         let tree = Arc::new(HostTree::new(&folder, options).expect("a directory"));
         let server = Server::start(&tree, 1, |_| true).expect("a thread");
-        let any: Address = "127.0.0.1:0".parse().expect("an address");
+        let any = Address::Tcp("127.0.0.1:0".parse().expect("an address"));
         let listener = Listener::bind(&any).expect("a port");
         let Address::Tcp(at) = *listener.address() else { unreachable!() };
         server.listen(listener);

@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Once};
+use std::time::Duration;
 
 /// Serve a directory over 9P until Ctrl-C.
 ///
@@ -78,8 +79,12 @@ fn known_user(peer: &Peer) -> bool {
     peer.uid.is_some()
 }
 
+/// How long a host's name is looked up.
+const LOOK_UP: Duration = Duration::from_secs(10);
+
 fn address(text: &str) -> Result<Address> {
-    let address: Address = text.parse().map_err(|error| Usage(format!("--listen: {error}")))?;
+    let address = Address::look_up(text, LOOK_UP);
+    let address = address.map_err(|error| Usage(format!("--listen: {error}")))?;
     if !address.is_loopback() {
         let text = format!(
             "--listen {text}: plain 9P over TCP is neither encrypted nor guarded, so it is \
@@ -126,7 +131,7 @@ mod tests {
     #[test]
     fn the_hint_names_the_port_in_use() {
         let args = Args { dir: "data".into(), listen: String::new(), rw: false };
-        let address = "127.0.0.1:5640".parse().expect("an address");
+        let address = Address::Tcp("127.0.0.1:5640".parse().expect("an address"));
         let said = announcement(&args, &address);
         assert!(said.starts_with("data is served at tcp!127.0.0.1!5640, read only\n"), "{said}");
         assert!(said.contains("trans=tcp,port=5640,") && said.ends_with(" 127.0.0.1 /mnt\n"));

@@ -15,7 +15,10 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::Builder;
 
 /// The addresses of a host; `address` is what they are needed for.
-pub(super) fn resolve(
+///
+/// # Errors
+/// When it has none, or the resolver says nothing in time.
+pub fn resolve(
     address: &Address,
     host: &str,
     port: u16,

@@ -32,7 +32,7 @@
 //! ```
 
 pub mod hello;
-mod host;
+pub mod host;
 pub(crate) mod name;
 pub mod ofi;
 pub mod process;

@@ -3,7 +3,7 @@
 use super::carry::Builds;
 use super::list::Host;
 use super::session::{Calls, Session, spawn};
-use super::{Answer, Ask, PREFIX, Ports, Start, Started, Way, address_towards};
+use super::{Answer, Ask, PREFIX, Ports, Start, Started, Way, address_towards_host};
 use crate::config::{self, Config};
 use crate::descriptors;
 use crate::keeper::{self, Keeper, Plan, Runtime, by_file, keep_descriptors};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -262,7 +262,7 @@ impl Head<'_> {
         let host = host.short().to_owned();
         let look = move || {
             // Who has called meanwhile does without.
-            towards(&host).map(|own| found.send(own));
+            address_towards_host(&host, 0).map(|own| found.send(own));
         };
         if self.order.address.is_none() {
             // Without a thread there is no hint.
@@ -405,12 +405,6 @@ fn start(
         Ok(_) => Ok(session),
         Err(why) => Err(format!("{}: {why}", session.host)),
     }
-}
-
-/// Our address on the way to a host whose name leads somewhere; ssh may know others.
-fn towards(host: &str) -> Option<IpAddr> {
-    let there = (host, 0).to_socket_addrs().ok()?.next()?;
-    address_towards(there.ip()).ok()
 }
 
 #[cfg(test)]

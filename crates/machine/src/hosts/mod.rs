@@ -45,15 +45,21 @@ pub mod list;
 pub mod session;
 mod sys;
 
+use muster_fabric::transport::host::resolve;
+use muster_fabric::{Address, Deadline};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::{IpAddr, SocketAddrV4, UdpSocket};
+use std::time::Duration;
 
 /// How the names of clusters begin that are one host's part of a larger one.
 pub const PREFIX: &str = "host-";
 
 /// How a word begins that is for the other side: a shell may say more when it starts.
 const MARK: &str = "muster1 ";
+
+/// How long a host's name is looked up.
+const LOOK_UP: Duration = Duration::from_secs(10);
 
 /// How hosts are called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -160,6 +166,14 @@ pub(crate) fn address_towards(there: IpAddr) -> io::Result<IpAddr> {
     // Nothing is sent: the kernel only looks for the way.
     socket.connect((there, 9))?;
     Ok(socket.local_addr()?.ip())
+}
+
+/// The same of a host, whose name may have to be looked up; none where that takes too long or it
+/// leads nowhere.
+pub(crate) fn address_towards_host(host: &str, port: u16) -> Option<IpAddr> {
+    let place = Address::Tcp(host.to_owned(), port);
+    let found = resolve(&place, host, port, Deadline::after(LOOK_UP)).ok()?;
+    address_towards(found.first()?.ip()).ok()
 }
 
 #[cfg(test)]

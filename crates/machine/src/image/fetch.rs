@@ -29,7 +29,7 @@ use super::swarm::Chunk;
 use super::{MODE, Piece, Plan, put};
 use crate::chunk::store::{Chunks, name as digest_of};
 use crate::chunk::{HASH, Recipe, count, read};
-use crate::hosts::address_towards;
+use crate::hosts::address_towards_host;
 use crate::line::{self, Circle, Door, read_address};
 use ear::{Come, Shelf};
 use muster_base::limits::{IMAGE_WINDOW, RECIPE_MAX};
@@ -44,7 +44,6 @@ use session::{Next, Session};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io;
-use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -460,8 +459,7 @@ fn door(ask: &Ask, part: &Part, held: &Arc<Held>) -> Option<(Door, String)> {
     let server = Arc::new(Server::start(&Arc::new(tree(held)), 1, same_user).ok()?);
     match (&ask.circle, &ask.server) {
         (Some(circle), Address::Tls(host, port)) => {
-            let there = (host.as_str(), *port).to_socket_addrs().ok()?.next()?.ip();
-            let own = address_towards(there).ok()?;
+            let own = address_towards_host(host, *port)?;
             let any = if own.is_ipv4() { "0.0.0.0" } else { "::" };
             let door = Door::open_to(circle, &Address::Tls(any.into(), 0), server).ok()?;
             let Address::Tls(_, port) = door.address() else { return None };
@@ -671,7 +669,9 @@ impl Shared {
     }
 
     fn connect(&self, address: &str) -> muster_ninep::error::Result<Source> {
-        let to = read_address(address)?;
+        let to: Address = address
+            .parse()
+            .map_err(|_| Refusal::new(Errno::INVAL, format!("{address} is no helper's address")))?;
         // Whoever names himself must not send us to this machine's sockets from elsewhere.
         if matches!(to, Address::Tls(..)) != self.ask.circle.is_some() {
             return Err(Refusal::new(Errno::INVAL, format!("{address} is no helper's address")));

@@ -30,8 +30,8 @@ use super::caster::{self, Group, Step};
 use super::swarm::{Client, Fault, Grant, Swarm};
 use crate::chunk::read_ranges;
 use crate::hosts::address_towards;
-use crate::line::read_address;
 use muster_base::limits::{CHUNK, IMAGE_CLIENTS_MAX, TEXT_MAX};
+use muster_fabric::Address;
 use muster_fabric::shell::multicast::PART;
 use muster_ninep::call::{Answer, Data, Ticket};
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -252,7 +252,11 @@ impl Inner {
                 }
             }
             "serve" => {
-                let address = read_address(rest)?.to_string();
+                // Nothing is looked up here: all who fetch the image would wait for that.
+                let address: Address = rest.parse().map_err(|error| {
+                    Error::new(Errno::INVAL, format!("serve says no place: {error}"))
+                })?;
+                let address = address.to_string();
                 if let Some(asking) = self.clients.get_mut(&client) {
                     asking.address = address;
                 }
@@ -348,5 +352,25 @@ impl Drop for Session {
         inner.swarm.leave(self.client, now);
         inner.answer(now);
         self.exchange.stirred.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All who fetched the image stood still while the name that one of them had said was looked
+    /// up, for as long as the resolver took.
+    #[test]
+    fn who_serves_says_an_address_and_no_name_that_would_have_to_be_looked_up() {
+        let clients = BTreeMap::from([(1, Asking::default())]);
+        let (group, is_casting, is_asked) = (None, false, false);
+        let swarm = Swarm::new(1);
+        let mut inner = Inner { chunks: 1, swarm, clients, group, is_casting, is_asked };
+        let mut serve = |text: &str| inner.obey(1, &format!("serve {text}"), Duration::ZERO);
+        assert_eq!(serve("tls!10.0.0.1!564"), Ok(()));
+        assert_eq!(serve("unix!/run/part/sock"), Ok(()));
+        let refused = serve("name.invalid:564").expect_err("nobody could connect to it");
+        assert!(refused.text.starts_with("serve says no place: "), "{refused}");
     }
 }

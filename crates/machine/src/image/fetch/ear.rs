@@ -10,7 +10,7 @@
 //! heard what was wrong [`LIES`] times, for whoever has the image key can cast, too.
 
 use super::{AGAIN, Session, Shared, Word, disk, read_all};
-use crate::hosts::address_towards;
+use crate::hosts::address_towards_host;
 use crate::image::caster::Group;
 use crate::image::swarm::Chunk;
 use muster_base::limits::IMAGE_CASTS;
@@ -18,7 +18,7 @@ use muster_fabric::Address;
 use muster_fabric::shell::multicast::{Hearer, Part, Parts};
 use muster_ninep::error::Errno;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -118,9 +118,8 @@ fn interface(shared: &Shared) -> Option<Ipv4Addr> {
     let (Some(_), Address::Tls(host, port)) = (&shared.ask.circle, &shared.ask.server) else {
         return None;
     };
-    let there = (host.as_str(), *port).to_socket_addrs().ok()?.next()?.ip();
-    match address_towards(there) {
-        Ok(IpAddr::V4(own)) => Some(own),
+    match address_towards_host(host, *port) {
+        Some(IpAddr::V4(own)) => Some(own),
         _ => None,
     }
 }
