@@ -38,6 +38,10 @@ pub const NAME_MAX: usize = 255;
 /// descriptors, of which a server may have fewer.
 pub const FIDS_MAX: usize = 1 << 16;
 
+/// Fids of one of the manager's connections: half of those that all of them may have at a node,
+/// which are half of what one connection may have there.
+pub const SHARED_FIDS_MAX: usize = FIDS_MAX / 4;
+
 /// Bytes of a path, and of what a symbolic link says (Linux PATH_MAX).
 pub const PATH_MAX: usize = 4096;
 

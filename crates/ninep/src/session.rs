@@ -31,13 +31,16 @@ const XATTRCREATE: u8 = 32;
 /// Bytes of a refusal's text that are sent.
 const TEXT_MAX: usize = 1024;
 
+/// A fid that ends with a request, and its number.
+type Gone<F> = Option<(Fid, Slot<F>)>;
+
 /// A request that waits for its tree.
 struct Parked<F> {
     serial: u64,
     number: u8,
     goal: Goal,
     /// The fid that ends with it, and has left the table.
-    gone: Option<(Fid, Slot<F>)>,
+    gone: Gone<F>,
     standing: Standing,
     /// What its answer will bring.
     promised: Option<Promise>,
@@ -488,7 +491,7 @@ impl<T: Tree> Session<T> {
 
     /// Reserves what a parked request needs. The number of a fid that ends with it is free from
     /// here on: clients use it again before they have the answer.
-    fn let_number_go(&mut self, goal: Goal) -> (Goal, Option<(Fid, Slot<T::Fid>)>) {
+    fn let_number_go(&mut self, goal: Goal) -> (Goal, Gone<T::Fid>) {
         if let Goal::Gone { fid } = goal {
             return (Goal::Reply, self.fids.extract(fid).map(|slot| (fid, slot)));
         }

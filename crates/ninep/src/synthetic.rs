@@ -11,9 +11,10 @@ use crate::mounted::{Foreign, Mounted};
 use crate::record::{Attr, DirEntry, Qid, SetAttr, Statfs, Time, mode};
 use crate::tree::{Attach, C, OpenFlags, Tree};
 use crate::wire::Name;
+use muster_base::limits::FIDS_MAX;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A request to a synthetic tree.
@@ -249,14 +250,16 @@ enum Place {
     Foreign(Arc<dyn Foreign>, usize),
 }
 
+type Entries = Option<Arc<Vec<(String, Entry)>>>;
+
 /// A fid of a synthetic tree.
 #[derive(Clone)]
 pub struct Fid {
     place: Place,
     trail: Option<Arc<Trail>>,
     handle: Option<Arc<Box<dyn Handle>>>,
-    /// An open directory's entries, as they were when it was opened.
-    entries: Option<Arc<Vec<(String, Entry)>>>,
+    /// An open directory's entries, as they were when it was last read from its start.
+    entries: Option<Arc<Mutex<Entries>>>,
 }
 
 impl Fid {
@@ -299,12 +302,18 @@ macro_rules! foreign_only {
     };
 }
 
+fn list(dir: &dyn Dir) -> Vec<(String, Entry)> {
+    let get = |name: String| dir.peek(&name).ok()?.map(|entry| (name, entry));
+    dir.list().into_iter().filter_map(get).collect()
+}
+
 /// Where whoever attaches comes in.
 type Home = dyn Fn(&Attach<'_>) -> Result<Arc<dyn Dir>> + Send + Sync;
 
 /// The tree below a root directory.
 pub struct Synthetic {
     home: Box<Home>,
+    fids_max: usize,
 }
 
 impl Synthetic {
@@ -317,7 +326,13 @@ impl Synthetic {
     pub fn with_homes(
         home: impl Fn(&Attach<'_>) -> Result<Arc<dyn Dir>> + Send + Sync + 'static,
     ) -> Synthetic {
-        Synthetic { home: Box::new(home) }
+        Synthetic { home: Box::new(home), fids_max: FIDS_MAX }
+    }
+
+    /// The same, of which one connection may have so many fids at a time.
+    #[must_use]
+    pub fn with_fids_max(self, fids_max: usize) -> Synthetic {
+        Synthetic { fids_max, ..self }
     }
 
     fn up(fid: &Fid) -> Fid {
@@ -393,9 +408,7 @@ impl Tree for Synthetic {
         let qid = match &fid.place {
             Place::Foreign(foreign, _) => return foreign.open(call, fid, flags),
             Place::Made(Entry::Dir(dir)) => {
-                let get = |name: String| Some((dir.peek(&name).ok()??, name));
-                let all = dir.list().into_iter().filter_map(get);
-                opened.entries = Some(Arc::new(all.map(|(entry, name)| (name, entry)).collect()));
+                opened.entries = Some(Arc::default());
                 dir.inode().qid(Qid::DIR)
             }
             Place::Made(Entry::File(file)) => {
@@ -410,6 +423,10 @@ impl Tree for Synthetic {
             Place::Made(Entry::Mount(..)) => unreachable!("a mount is a foreign place"),
         };
         Ok(Opened { fid: opened, qid, iounit: 0 })
+    }
+
+    fn fids_max(&self) -> usize {
+        self.fids_max
     }
 
     fn clunk(&self, fid: Fid) {
@@ -453,6 +470,13 @@ impl Tree for Synthetic {
         let (Place::Made(own), Some(entries)) = (&fid.place, &fid.entries) else {
             return fail(Errno::BADF, "this directory is not open");
         };
+        let Entry::Dir(dir) = own else { unreachable!("only directories have entries") };
+        let mut kept = entries.lock().expect("no holder panics");
+        // Whoever begins again sees what is there now, as rewinddir(3) has it.
+        let anew = if offset == 0 { None } else { kept.take() };
+        let entries = anew.unwrap_or_else(|| Arc::new(list(&**dir)));
+        *kept = Some(entries.clone());
+        drop(kept);
         let above = Synthetic::up(fid);
         let Place::Made(parent) = &above.place else { unreachable!("what is above is made") };
         let dots = [(".", own), ("..", parent)];

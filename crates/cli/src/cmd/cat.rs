@@ -6,6 +6,7 @@ use crate::members::JobName;
 use anyhow::Result;
 use muster_ninep::client::Client;
 use muster_ninep::error::Error;
+use muster_ninep::synthetic::MADE;
 use muster_ninep::tree::OpenFlags;
 use std::io::Read;
 use std::process::ExitCode;
@@ -51,10 +52,11 @@ fn print(client: &Client, path: &str) -> Result<()> {
     if file.fid().qid().is_dir() {
         anyhow::bail!("{path} is a directory; list it: muster ls {path}  [E160]");
     }
-    // What has a size is a file on some disk; what has none is made up as it is read, and must
-    // be read in order.
+    // What is made up, as what has no size is, must be read in order: to ask it for what follows
+    // says that all before has come.
     let size = file.fid().getattr().map_or(0, |attr| attr.size);
-    let mut file = if size > 0 { file.with_depth(DEPTH) } else { file };
+    let is_made = size == 0 || file.fid().qid().path & MADE != 0;
+    let mut file = if is_made { file } else { file.with_depth(DEPTH) };
     let mut buffer = vec![0; 256 * 1024];
     loop {
         let count = match file.read(&mut buffer) {

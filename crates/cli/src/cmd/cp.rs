@@ -485,7 +485,8 @@ impl Copier {
             Place::Cluster(path) => {
                 let file = self.client.open(path, OpenFlags::default()).map_err(told)?;
                 // What has no size is made up as it is read, and must be read in order.
-                let depth = if found.size > 0 { DEPTH } else { 1 };
+                // To ask a file that is made for what follows says that all before has come.
+                let depth = if found.size > 0 && !found.is_made() { DEPTH } else { 1 };
                 Ok(Box::new(file.with_depth(depth)))
             }
         }
@@ -502,7 +503,8 @@ impl Copier {
                 let exists = self.find(place)?;
                 let file = self.client.create(path, mode & 0o777).map_err(told)?;
                 // Writes to a made up file, a job's input for instance, must come in order.
-                let depth = if exists.is_none_or(|found| found.size > 0) { DEPTH } else { 1 };
+                let is_made = exists.is_some_and(|found| found.size == 0 || found.is_made());
+                let depth = if is_made { 1 } else { DEPTH };
                 Ok(Box::new(file.with_depth(depth)))
             }
         }

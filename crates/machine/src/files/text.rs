@@ -4,6 +4,7 @@ use muster_base::limits::TEXT_MAX;
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Result, fail};
 use muster_ninep::synthetic::{File, Handle, SynCall, slice};
+use muster_ninep::tree::OpenFlags;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The text, shared by its owner and its file.
@@ -44,12 +45,28 @@ impl Text {
     /// As a file.
     pub fn file(&self, permissions: u32) -> File {
         let (text, size) = (self.clone(), self.clone());
-        File::new(permissions, move |_| Ok(Editor(text.clone())))
+        File::new(permissions, move |flags| Ok(Editor(text.clone(), flags.has(OpenFlags::APPEND))))
             .sized(move || size.locked().len() as u64)
     }
 }
 
-struct Editor(Text);
+/// The text as one open file has it; and whether each write goes to the end.
+struct Editor(Text, bool);
+
+impl Editor {
+    fn put(&self, offset: u64, data: &[u8]) -> Result<u32> {
+        let mut bytes = self.0.locked();
+        let offset = if self.1 { bytes.len() as u64 } else { offset };
+        let end = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(data.len()));
+        let Some(end) = end.filter(|end| *end <= TEXT_MAX) else {
+            return fail(Errno::FBIG, format!("this text may have {TEXT_MAX} bytes at most"));
+        };
+        let size = bytes.len().max(end);
+        bytes.resize(size, 0);
+        bytes[end - data.len()..end].copy_from_slice(data);
+        Ok(data.len() as u32)
+    }
+}
 
 impl Handle for Editor {
     fn read(&self, _: &mut SynCall<'_>, offset: u64, count: usize) -> Answer<Data> {
@@ -57,15 +74,7 @@ impl Handle for Editor {
     }
 
     fn write(&self, _: &mut SynCall<'_>, offset: u64, data: &[u8]) -> Answer<u32> {
-        let end = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(data.len()));
-        let Some(end) = end.filter(|end| *end <= TEXT_MAX) else {
-            return fail(Errno::FBIG, format!("this text may have {TEXT_MAX} bytes at most"));
-        };
-        let mut bytes = self.0.locked();
-        let size = bytes.len().max(end);
-        bytes.resize(size, 0);
-        bytes[end - data.len()..end].copy_from_slice(data);
-        Ok(data.len() as u32)
+        Ok(self.put(offset, data)?)
     }
 
     fn truncate(&self, size: u64) -> Result<()> {
@@ -74,5 +83,21 @@ impl Handle for Editor {
         }
         self.0.locked().resize(size as usize, 0);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client that leaves the place to the server overwrote the start.
+    #[test]
+    fn what_is_opened_to_append_grows_at_its_end_whatever_the_offset() {
+        let text = Text::new("first\n");
+        for (append, after) in [(true, "first\nnext\n"), (false, "last\n\nnext\n")] {
+            let word = if append { "next\n" } else { "last\n" };
+            assert_eq!(Editor(text.clone(), append).put(0, word.as_bytes()), Ok(5));
+            assert_eq!(text.get(), Ok(after.to_owned()));
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::image;
 use crate::node::signal;
 use crate::output::Output;
 use crate::slots::{Slots, check_slice};
-use muster_base::limits::SLOTS_MAX;
+use muster_base::limits::{SHARED_FIDS_MAX, SLOTS_MAX};
 use muster_base::{nodeset, quote};
 use muster_ninep::call::{Answer, Data};
 use muster_ninep::error::{Errno, Error, Result, fail};
@@ -69,6 +69,7 @@ pub fn of(manager: &Arc<Manager>) -> Synthetic {
             None => root.clone(),
         })
     })
+    .with_fids_max(SHARED_FIDS_MAX)
 }
 
 /// The files that a cluster has, and each view of it.

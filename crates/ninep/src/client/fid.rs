@@ -607,7 +607,10 @@ impl Fid {
         then: impl FnOnce(Result<()>) + Send + 'static,
     ) -> Cancel {
         let request = Tmessage::Xattrcreate { fid: self.number(), name, size, flags };
-        self.ask(&request, done, then)
+        // Until then a clunk would be refused, and the number not be free.
+        let held = self.inner.clone();
+        let read = move |_: Rmessage<'_>| drop(held);
+        self.ask(&request, read, then)
     }
 }
 
