@@ -33,14 +33,12 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         if self.state.order.as_ref().is_some_and(|order| !order.can_cancel(wanted)) {
             return;
         }
-        if self.state.matching.withdraw(wanted, |posted| *posted == number).is_none() {
+        if !self.state.withdraw(wanted, number) {
             return;
         }
         self.state.end(number, cancelled(Envelope { context: wanted.context, source: 0, tag: 0 }));
-        // Others may take now what it might have taken.
         if let Some(order) = &mut self.state.order {
             order.cancelled(wanted.context, number, any);
-            order.unsettled.push(wanted.context);
             self.state.settle();
         }
     }

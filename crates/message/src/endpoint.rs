@@ -352,7 +352,13 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
         if let (None, Some(order)) = (wanted.source, &self.state.order)
             && let Some(followed) = &order.followed
         {
-            named.source = Some(followed.claim(wanted.context)?);
+            named.source = followed.claim(wanted.context);
+            if named.source.is_none() {
+                // Who sent it would wait for ever.
+                let is_there = self.state.matching.probe(wanted).is_some();
+                self.state.broken = is_there.then(departs).or(self.state.broken.take());
+                return None;
+            }
         }
         let Some((envelope, message)) = self.state.matching.take(named) else {
             self.hope_for(wanted);
@@ -505,7 +511,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
                 let (number, wanted) = (ticket.0, *wanted);
                 // Of a message that has come in part the rest does not come.
                 self.state.incoming.remove(&other);
-                self.state.matching.withdraw(wanted, |posted| *posted == number);
+                self.state.withdraw(wanted, number);
                 let source = wanted.source.unwrap_or(0);
                 Envelope { context: wanted.context, source, tag: wanted.tag.unwrap_or(0) }
             }

@@ -120,6 +120,14 @@ impl Order {
         })
     }
 
+    /// Receives of a context may take what was kept: they are looked at once, however many messages
+    /// have come.
+    pub(crate) fn unsettle(&mut self, context: u64) {
+        if !self.unsettled.contains(&context) {
+            self.unsettled.push(context);
+        }
+    }
+
     /// What a receive wants that is posted as an operation, and its number of those from any source
     /// in its context: where a log is followed, it becomes one from the source that the log has,
     /// and one that was taken back there takes nothing.

@@ -126,6 +126,16 @@ impl<B: Buffer> State<B> {
         }
     }
 
+    /// Takes a receive back that has taken no message; whether it was there.
+    pub(crate) fn withdraw(&mut self, wanted: Wanted, number: u32) -> bool {
+        let is_posted = self.matching.withdraw(wanted, |posted| *posted == number).is_some();
+        // Others may take now what it might have taken.
+        if let Some(order) = self.order.as_mut().filter(|_| is_posted) {
+            order.unsettle(wanted.context);
+        }
+        is_posted
+    }
+
     /// A receive has taken a rank's message, so now only that rank can end it.
     #[inline]
     pub(crate) fn begin(
@@ -375,7 +385,7 @@ impl<B: Buffer> State<B> {
         if let Some(order) = &mut self.order
             && self.matching.is_open(envelope.context)
         {
-            order.unsettled.push(envelope.context);
+            order.unsettle(envelope.context);
             return None;
         }
         self.matching.arrive(envelope)

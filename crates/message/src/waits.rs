@@ -214,7 +214,7 @@ impl<C: Carrier, B: Buffer> Endpoint<C, B> {
     pub fn fail(&mut self, ticket: Ticket, failure: Failure) {
         while matches!(self.progress(), Ok(true)) {}
         let Some(wanted) = self.from_any(ticket) else { return };
-        if self.state.matching.withdraw(wanted, |posted| *posted == ticket.0).is_some() {
+        if self.state.withdraw(wanted, ticket.0) {
             let envelope = Envelope { context: wanted.context, source: 0, tag: 0 };
             let failure = Some(Box::new(failure));
             let outcome = Outcome { failure, ..Outcome::of(envelope, 0) };

@@ -15,6 +15,7 @@
 //! (`docs/decisions/coscheduled.md`).
 
 use muster_message::{Alarm, Carrier, Failure, Take};
+use std::cell::Cell;
 use std::time::Duration;
 
 /// What a rank can send in a microsecond: what a core copies.
@@ -47,7 +48,7 @@ pub struct Strobed<C> {
     strobes: Strobes,
     /// The slice of the last exchange, and whether it still goes on.
     exchanged: u64,
-    is_open: bool,
+    is_open: Cell<bool>,
     /// The slice of the last send, and what was sent in it.
     sending: u64,
     sent: u64,
@@ -58,7 +59,7 @@ impl<C: Carrier + Node> Strobed<C> {
     pub fn new(carrier: C, strobes: Strobes) -> Strobed<C> {
         let none = u64::MAX;
         let (exchanged, sending) = (none, none);
-        Strobed { carrier, strobes, exchanged, is_open: false, sending, sent: 0 }
+        Strobed { carrier, strobes, exchanged, is_open: Cell::new(false), sending, sent: 0 }
     }
 
     fn length(&self) -> u64 {
@@ -83,7 +84,7 @@ impl<C: Carrier + Node> Strobed<C> {
                 return;
             }
             if self.strobes.are_early && self.carrier.all_wait() {
-                self.is_open = true;
+                self.is_open.set(true);
                 return;
             }
             let left = Duration::from_nanos(next.saturating_sub(now));
@@ -111,15 +112,16 @@ impl<C: Carrier + Node> Carrier for Strobed<C> {
     }
 
     fn take(&mut self, take: &mut impl Take) -> Result<bool, Failure> {
-        if !self.is_open {
+        if !self.is_open.get() {
             let slice = self.slice();
             if slice == self.exchanged {
                 return Ok(false);
             }
             self.exchanged = slice;
         }
-        self.is_open = self.carrier.take(take)?;
-        Ok(self.is_open)
+        let is_taken = self.carrier.take(take)?;
+        self.is_open.set(is_taken);
+        Ok(is_taken)
     }
 
     fn wait(&mut self, room: &[u32], time: Duration) -> Result<(), Failure> {
@@ -159,7 +161,10 @@ impl<C: Carrier + Node> Carrier for Strobed<C> {
     }
 
     fn is_gone(&self, rank: u32) -> Option<Failure> {
-        self.carrier.is_gone(rank)
+        let gone = self.carrier.is_gone(rank);
+        // Who hears it looks whether all that the rank has sent is here, and that no strobe says.
+        self.is_open.set(self.is_open.get() || gone.is_some());
+        gone
     }
 }
 
@@ -167,7 +172,7 @@ impl<C: Carrier + Node> Carrier for Strobed<C> {
 mod tests {
     use super::*;
     use muster_message::Arrival;
-    use std::cell::{Cell, RefCell};
+    use std::cell::RefCell;
     use std::collections::VecDeque;
     use std::rc::Rc;
 
@@ -186,6 +191,7 @@ mod tests {
         messages: VecDeque<u8>,
         waits: bool,
         others_wait: bool,
+        is_gone: bool,
     }
 
     struct Row(Rc<RefCell<Shared>>);
@@ -229,8 +235,9 @@ mod tests {
             Duration::from_nanos(clock())
         }
 
-        fn is_gone(&self, _: u32) -> Option<Failure> {
-            None
+        fn is_gone(&self, rank: u32) -> Option<Failure> {
+            let evidence = "it was ended".to_owned();
+            self.0.borrow().is_gone.then_some(Failure::Gone { rank, evidence })
         }
     }
 
@@ -245,6 +252,18 @@ mod tests {
         let mut count = 0;
         while carrier.take(&mut |_: Arrival<'_>| count += 1).unwrap() {}
         count
+    }
+
+    #[test]
+    fn all_that_a_rank_has_sent_is_here_once_it_is_known_to_be_gone() {
+        let (mut carrier, shared) = strobed(false);
+        assert_eq!(taken(&mut carrier), 0);
+        shared.borrow_mut().messages.extend([1, 2]);
+        assert_eq!(carrier.is_gone(0), None);
+        assert_eq!(taken(&mut carrier), 0, "the slice has had its exchange");
+        shared.borrow_mut().is_gone = true;
+        assert!(carrier.is_gone(0).is_some());
+        assert_eq!(taken(&mut carrier), 2);
     }
 
     #[test]
