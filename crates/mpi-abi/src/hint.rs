@@ -26,6 +26,7 @@ const COMM: &[Hint] = &[
     ("mpi_assert_no_any_source", Some("false"), Values::Boolean),
     ("mpi_assert_exact_length", Some("false"), Values::Boolean),
     ("mpi_assert_allow_overtaking", Some("false"), Values::Boolean),
+    ("mpi_assert_strict_persistent_collective_ordering", Some("false"), Values::Boolean),
 ];
 
 const WIN: &[Hint] = &[

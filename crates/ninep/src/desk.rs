@@ -141,8 +141,8 @@ pub(crate) struct Desk<'a, T: Tree> {
     pub(crate) payload: usize,
     /// What the tree is to be asked again.
     pub(crate) again: Option<Again<T>>,
-    /// Bytes of a write, which stay if it is parked.
-    pub(crate) content: usize,
+    /// The fid of a write and its bytes, which stay if it is parked.
+    pub(crate) content: Option<(Fid, usize)>,
 }
 
 impl<'a, T: Tree> Desk<'a, T> {
@@ -157,14 +157,14 @@ impl<'a, T: Tree> Desk<'a, T> {
             is_ours: *version == Some(Version::MUSTER),
             payload: *msize as usize - muster_base::limits::HEADER - 4,
             again: None,
-            content: 0,
+            content: None,
         }
     }
 
     /// Puts a question again.
     pub(crate) fn ask_again(&mut self, again: Again<T>) -> Answer<Outcome<T::Fid>> {
         let answer = (again.question)(self.tree, &mut self.call);
-        self.content = again.content.map_or(0, |(_, bytes)| bytes);
+        self.content = again.content;
         self.again = matches!(answer, Err(Pause::Later)).then_some(again);
         answer
     }
@@ -280,9 +280,9 @@ impl<'a, T: Tree> Desk<'a, T> {
             true => Err(Pause::Later),
             false => outcome(self.tree.write(&mut self.call, &slot.fid, offset, data)),
         };
-        self.content = data.len();
+        self.content = Some((fid, data.len()));
         if let Err(Pause::Later) = answer {
-            let content = Some((fid, data.len()));
+            let content = self.content;
             let (fid, data) = (slot.fid.clone(), data.to_vec());
             let question: Question<T> =
                 Box::new(move |tree, call| outcome(tree.write(call, &fid, offset, &data)));

@@ -12,6 +12,7 @@ pub mod error;
 mod fid;
 pub mod host;
 pub mod intake;
+mod kept;
 pub mod message;
 mod mounted;
 mod old;

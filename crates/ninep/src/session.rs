@@ -12,6 +12,7 @@ use crate::desk::{Again, Asked, Desk, Goal};
 use crate::error::{Errno, Error};
 use crate::fid::{Fids, Slot};
 use crate::intake::Arriving;
+use crate::kept::{Kept, Writes};
 use crate::message::{BadStream, ErrorNumber, Fid, Frame, NOTAG, Qids, Rmessage, Tag, Tmessage};
 use crate::outbox::Outbox;
 use crate::promised::{Promise, Source};
@@ -19,9 +20,7 @@ use crate::record::Qid;
 use crate::tree::{Peer, Tree};
 use crate::version::{Dialect, Version};
 use crate::wire::{Payload, Reader, Writer};
-use muster_base::limits::{
-    IO_HEADER, MSIZE_FIRST, MSIZE_MAX, MSIZE_MIN, OUTBOX_MAX, WRITES_KEPT_MAX,
-};
+use muster_base::limits::{IO_HEADER, MSIZE_FIRST, MSIZE_MAX, MSIZE_MIN, OUTBOX_MAX};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -46,8 +45,8 @@ struct Parked<F> {
     promised: Option<Promise>,
     /// Nobody waits for what it brings any more, so that is thrown away.
     dropped: bool,
-    /// Bytes of a write that it keeps.
-    kept: usize,
+    /// What a write keeps.
+    kept: Option<Kept>,
     /// A step before this one has had its effect: a flush can no longer take the request back.
     begun: bool,
     /// Flushes that wait for its answer, in order.
@@ -101,7 +100,7 @@ pub struct Session<T: Tree> {
     /// Writes among them, which wait for room elsewhere.
     writes: VecDeque<Held<T>>,
     /// Bytes of writes that wait, for room or until they are carried out.
-    kept: usize,
+    kept: Writes,
     /// Flushes that wait, and the request each waits for.
     flushing: HashMap<Tag, Tag>,
     /// Requests that were being carried out when they were cut off, by serial; with the file that
@@ -128,7 +127,7 @@ impl<T: Tree> Session<T> {
             parked: HashMap::new(),
             held: BTreeMap::new(),
             writes: VecDeque::new(),
-            kept: 0,
+            kept: Writes::default(),
             flushing: HashMap::new(),
             leaving: HashMap::new(),
             serial: 0,
@@ -138,7 +137,7 @@ impl<T: Tree> Session<T> {
 
     /// Carries out the whole messages at the start of `bytes`, and begins a large write that the
     /// tree takes in parts; returns how many bytes that were. It stops early while more than
-    /// [`OUTBOX_MAX`] bytes wait to be sent, or [`WRITES_KEPT_MAX`] that it writes.
+    /// [`OUTBOX_MAX`] bytes wait to be sent, or much that it writes.
     ///
     /// # Errors
     /// [`BadStream`] when this is not 9P: the connection must be closed.
@@ -172,7 +171,7 @@ impl<T: Tree> Session<T> {
 
     /// Whether somebody must take what this peer writes before more is carried out.
     pub(crate) fn keeps_much(&self) -> bool {
-        self.kept >= WRITES_KEPT_MAX
+        self.kept.are_much()
     }
 
     /// Begins requests that had to wait until there was room for what they bring, or write; whether
@@ -221,7 +220,7 @@ impl<T: Tree> Session<T> {
         }
         let parked = self.parked.remove(&tag).expect("just seen");
         let Parked { number, goal, flushes, kept, .. } = parked;
-        self.kept -= kept;
+        kept.into_iter().for_each(|kept| self.kept.end(kept));
         self.put_to_tree(tag, number, |desk| Ok((goal, desk.ask_again(again))));
         self.hand_on(tag, flushes);
         true
@@ -262,8 +261,8 @@ impl<T: Tree> Session<T> {
         for Completion { tag, serial, outcome } in self.port.take() {
             let ours = self.parked.get(&tag).is_some_and(|parked| parked.serial == serial);
             match self.parked.remove(&tag) {
-                Some(parked) if ours => {
-                    self.no_longer_counts(&parked);
+                Some(mut parked) if ours => {
+                    self.no_longer_counts(&mut parked);
                     let outcome = if parked.dropped { taken_back(outcome) } else { outcome };
                     parked.gone.into_iter().for_each(|(_, slot)| self.tree.clunk(slot.fid));
                     self.finish(tag, parked.number, parked.goal, outcome);
@@ -279,8 +278,8 @@ impl<T: Tree> Session<T> {
     }
 
     /// Counts no more what a request keeps, and what its answer would bring.
-    fn no_longer_counts(&mut self, parked: &Parked<T::Fid>) {
-        self.kept -= parked.kept;
+    fn no_longer_counts(&mut self, parked: &mut Parked<T::Fid>) {
+        parked.kept.take().into_iter().for_each(|kept| self.kept.end(kept));
         parked.promised.inspect(|it| self.outbox.promised().kept(*it));
     }
 
@@ -327,7 +326,7 @@ impl<T: Tree> Session<T> {
         }
         self.held.clear();
         self.writes.clear();
-        self.kept = 0;
+        self.kept = Writes::default();
         self.flushing.clear();
         for Completion { serial, outcome, .. } in self.port.take() {
             self.discard(serial, outcome);
@@ -454,8 +453,8 @@ impl<T: Tree> Session<T> {
         let target = self.flushing.get(&oldtag).copied().unwrap_or(oldtag);
         match self.parked.get_mut(&target) {
             Some(parked) if target == oldtag && !parked.begun && parked.standing.flush() => {
-                let parked = self.parked.remove(&target).expect("it was found");
-                self.no_longer_counts(&parked);
+                let mut parked = self.parked.remove(&target).expect("it was found");
+                self.no_longer_counts(&mut parked);
                 self.let_go(parked.serial);
                 parked.goal.fid().inspect(|fid| self.fids.release(*fid));
                 if let Some((fid, slot)) = parked.gone {
@@ -573,8 +572,8 @@ impl<T: Tree> Session<T> {
                 promised.inspect(|it| self.outbox.promised().make(*it));
                 // Ours bounds what it has under way itself, and hands on what others write: they
                 // would all wait for one of them.
-                let kept = if is_begun && is_ours { 0 } else { content };
-                self.kept += kept;
+                let kept = content.filter(|_| !(is_begun && is_ours));
+                let kept = kept.map(|(fid, bytes)| self.kept.begin(fid, bytes));
                 let (goal, gone) = self.let_number_go(goal);
                 let (standing, flushes) = (standing.unwrap_or_default(), Vec::new());
                 let parked = Parked {

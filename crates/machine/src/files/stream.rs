@@ -107,6 +107,11 @@ impl Stream {
         room
     }
 
+    /// How much of it the furthest reader has.
+    pub fn read(&self) -> u64 {
+        self.locked().read
+    }
+
     /// Goes on after an end that was none: the program could not be run, another may be.
     pub fn reopen(&self) {
         self.locked().ended = false;

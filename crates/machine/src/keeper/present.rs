@@ -168,9 +168,10 @@ impl KeeperLock {
 
 impl Drop for KeeperLock {
     fn drop(&mut self) {
-        // Closing alone keeps the lock for as long as a child that is being started has the
-        // descriptor, too.
+        // Closing alone keeps the locks for as long as a child that is being started has the
+        // descriptors, too.
         let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+        let _ = rustix::fs::flock(&self.base, FlockOperation::Unlock);
     }
 }
 

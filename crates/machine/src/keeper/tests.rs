@@ -202,7 +202,8 @@ fn where_a_cluster_is_kept_nothing_ages() {
     };
     until("the lock", || clean().is_some().then_some(()));
     kept.keeper.stop();
-    assert_eq!(clean(), None);
+    // A child of another test may have a copy of the cleaner's descriptor for a moment.
+    until("the lock's end", || clean().is_none().then_some(()));
 }
 
 /// Such a daemon once became that of a cluster of one machine, and waited there for its manager.

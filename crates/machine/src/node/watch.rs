@@ -193,7 +193,9 @@ struct Watched {
     leaves: Option<Instant>,
     /// Whether it will be looked at then.
     is_timed: bool,
-    /// When that was due last, nobody read.
+    /// What readers had of its output when that was put off last, and whether nobody had read
+    /// before.
+    read: u64,
     is_unread: bool,
 }
 
@@ -498,8 +500,8 @@ impl Watched {
         outlets: [Outlet; 2],
         link: Option<i32>,
     ) -> Watched {
-        let (exited, leaves, is_timed, is_unread) = (false, None, false, false);
-        Watched { session, stdin, outlets, link, exited, leaves, is_timed, is_unread }
+        let (exited, leaves, is_timed, read, is_unread) = (false, None, false, 0, false);
+        Watched { session, stdin, outlets, link, exited, leaves, is_timed, read, is_unread }
     }
 
     fn output(&mut self, end: End) -> (&mut Outlet, &Stream) {
@@ -558,14 +560,20 @@ impl Watched {
     /// Whether the time of what is left has yet to begin: with the turn of its job, or when
     /// somebody reads, for until then it cannot say a word.
     fn has_no_time(&mut self) -> bool {
-        let open = self.outlets.iter().filter(|outlet| outlet.pipe.is_some());
-        let mut full = open.map(|outlet| outlet.had).filter(|had| had.is_cut_short);
-        let is_full = full.clone().next().is_some();
-        let is_unread = full.any(|had| had.bytes == 0);
+        let mut open = self.outlets.iter().filter(|outlet| outlet.pipe.is_some());
+        let is_full = open.any(|outlet| outlet.had.is_cut_short);
+        let read = self.read();
+        let was_read = std::mem::replace(&mut self.read, read);
+        let is_unread = is_full && was_read == read;
         let was_unread = std::mem::replace(&mut self.is_unread, is_unread);
         // Where nothing of the program is left, what is in its pipes is all that there is.
         let waits = if self.link.is_some() { is_unread || was_unread } else { is_full };
         waits || self.session.is_frozen()
+    }
+
+    /// Bytes of its output that readers have.
+    fn read(&mut self) -> u64 {
+        OUTPUTS.into_iter().map(|end| self.output(end).1.read()).sum()
     }
 
     /// Nothing of a program is left, and somebody else has its output open: it ends all the same,
@@ -609,6 +617,7 @@ impl Watched {
                     self.session.ended(status, Some(usage), is_left);
                     if is_left && self.session.light.is_some() {
                         self.leaves = Some(Instant::now() + LAST_WORDS);
+                        self.read = self.read();
                     }
                 }
                 said @ (Ok(Some(Report::Gone)) | Err(_)) => {

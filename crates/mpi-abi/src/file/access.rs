@@ -11,7 +11,6 @@ use muster_message::Buffer;
 use muster_mpi::buffer::Memory;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::file::{Extent, Extents, View};
-use rustix::fs::tell;
 use rustix::io::Errno;
 
 use super::failure::failed;
@@ -173,7 +172,7 @@ impl File {
             Act::Write => {
                 let in_memory = elements.size();
                 let mut from = outgoing(elements, form)?;
-                let written = match self.is_stream() {
+                let written = match self.is_stream {
                     true => write_next(&self.file, extents, &mut from),
                     false => write(&self.file, extents, &mut from),
                 };
@@ -199,21 +198,16 @@ impl File {
 
     /// Reads parts of it into a buffer, up to its end; how many bytes it was.
     fn read(&self, extents: Extents<'_>, into: &mut Elements) -> Result<usize> {
-        let done = match self.is_stream() {
+        let done = match self.is_stream {
             true => read_next(&self.file, extents, into),
             false => read(&self.file, extents, into),
         };
         done.map_err(|error| failed("read", &self.name, error))
     }
 
-    /// Whether it is read and written from front to back, as a pipe is: there are no positions.
-    fn is_stream(&self) -> bool {
-        self.is(MPI_MODE_SEQUENTIAL) && tell(&self.file) == Err(Errno::SPIPE)
-    }
-
     /// Has ranks do something one after the other, where positions do not keep them apart.
     fn in_turn<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        if !self.is_stream() {
+        if !self.is_stream {
             return work();
         }
         let (rank, size) = (self.comm.inner.rank(), self.comm.inner.size());

@@ -152,6 +152,14 @@ impl File {
         }
     }
 
+    /// Has the disk take all that was written, where that is kept at all.
+    pub(super) fn sync(&self) -> Result<()> {
+        if self.is(MPI_MODE_RDONLY) || self.is_stream {
+            return Ok(());
+        }
+        self.file.sync_all().map_err(|error| failed("sync", &self.name, error))
+    }
+
     /// Whether nodes keep what they have read of it, or are to write, as far as is known.
     pub(super) fn is_cached(&self) -> bool {
         let stat = rustix::fs::fstatfs(&self.file);

@@ -151,12 +151,8 @@ export! {
     /// Has all that was written be on the disk.
     fn MPI_File_sync(fh: MPI_File) on fh {
         let file = file(fh)?;
-        let synced = match file.is(MPI_MODE_RDONLY) {
-            true => Ok(()),
-            false => file.file.sync_all().map_err(|error| failed("sync", &file.name, error)),
-        };
         // What others have written is to be seen now: a lock has a node look anew.
-        let looked = synced.and_then(|()| match file.is_coherent() {
+        let looked = file.sync().and_then(|()| match file.is_coherent() {
             true => Ok(()),
             false => file.look_anew(),
         });

@@ -49,6 +49,8 @@ pub struct File {
     mode: c_int,
     /// Its ranks; nobody else sends messages here.
     comm: Arc<Comm>,
+    /// Whether it is read and written from front to back, as it stands.
+    is_stream: bool,
     /// The position of the shared pointer.
     shared: Counter,
     /// Held by the thread that has locked it.

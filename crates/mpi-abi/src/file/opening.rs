@@ -11,14 +11,15 @@ use std::sync::{Arc, Mutex, OnceLock};
 use muster_mpi::counter::Counter;
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::file::View;
-use rustix::fs::{fstatfs, statfs};
+use rustix::fs::{fstatfs, statfs, tell};
+use rustix::io::Errno;
 
 use super::failure::failed;
 use super::lock::is_local;
 use super::{FILES, File, Form, State, all_well, file, said, together};
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::communicator::{Comm, all_say, communicator, halves};
+use crate::communicator::{Comm, all_say, all_say_aside, communicator, halves};
 use crate::errhandler;
 use crate::export::export;
 use crate::failure;
@@ -90,7 +91,7 @@ fn identity(file: &fs::File) -> [u64; 4] {
 /// then each a part of what ranks write.
 fn check_same(comm: &Comm, file: &fs::File, name: &Path) -> Result<()> {
     let own: Vec<i32> = identity(file).into_iter().flat_map(halves).collect();
-    let said = all_say(comm, &own)?;
+    let said = all_say_aside(comm, &own)?;
     let known = || said.iter().enumerate().filter(|(_, it)| it.iter().any(|half| *half != 0));
     let Some((one, first)) = known().next() else { return Ok(()) };
     match known().find(|(_, it)| *it != first) {
@@ -104,6 +105,13 @@ fn check_same(comm: &Comm, file: &fs::File, name: &Path) -> Result<()> {
             Err(Error::new(Class::NotSame, what).of("filename"))
         }
     }
+}
+
+/// Whether a rank has got a stream, as a pipe is: there are no positions. Others may have got
+/// something else by the same name (`/dev/stdin`), and all do the same with it.
+fn is_any_stream(comm: &Comm, file: &fs::File) -> Result<bool> {
+    let is_own = tell(file) == Err(Errno::SPIPE);
+    Ok(all_say(comm, &[is_own.into()])?.iter().any(|said| said[0] != 0))
 }
 
 /// Opens a file on all ranks, or on none. All come, also those that were asked for no file.
@@ -132,6 +140,7 @@ fn open(comm: &Comm, asked: Result<PathBuf>, mode: c_int) -> Result<File> {
     if mode & MPI_MODE_RDONLY == 0 {
         check_same(&own, &file, &name)?;
     }
+    let is_stream = mode & MPI_MODE_SEQUENTIAL != 0 && is_any_stream(&own, &file)?;
     let view = View::default();
     let types = (view.etype().clone(), view.filetype().clone());
     let mut position = 0;
@@ -147,7 +156,8 @@ fn open(comm: &Comm, asked: Result<PathBuf>, mode: c_int) -> Result<File> {
     let (turn, state) = (Mutex::new(()), Mutex::new(state));
     let place = std::path::absolute(&name).unwrap_or_else(|_| name.clone());
     let coherent = OnceLock::new();
-    let opened = File { file, name, place, mode, comm: own, shared, turn, coherent, state };
+    let comm = own;
+    let opened = File { file, name, place, mode, comm, is_stream, shared, turn, coherent, state };
     opened.barrier()?;
     Ok(opened)
 }
@@ -176,10 +186,7 @@ fn close(file: Arc<File>) -> Result<()> {
     file.shared.end(&world()?.process);
     // Where what was written is elsewhere, it may turn out late that there is no room.
     let is_deleted = file.is(MPI_MODE_DELETE_ON_CLOSE);
-    let synced = match file.is_cached() && !is_deleted && !file.is(MPI_MODE_RDONLY) {
-        true => file.file.sync_all().map_err(|error| failed("sync", &file.name, error)),
-        false => Ok(()),
-    };
+    let synced = if file.is_cached() && !is_deleted { file.sync() } else { Ok(()) };
     let (comm, name, place) = (file.comm.clone(), file.name.clone(), file.place.clone());
     drop(file);
     together(&comm, synced)?;

@@ -10,7 +10,7 @@ use super::{Form, file, woven};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::buffer::{Elements, committed};
-use crate::communicator::all_say;
+use crate::communicator::{all_say, all_say_aside};
 use crate::datatype;
 use crate::export::{both, export};
 use crate::info;
@@ -121,8 +121,9 @@ export! {
         (state.view, state.form, state.position) = (view, form, 0);
         state.types = types;
         drop(state);
-        // All are here then, and none goes on before the shared pointer is set.
-        let said = all_say(&file.comm, &own)?;
+        // All are here then, and none goes on before the shared pointer is set. What nodes see of
+        // the file follows from where ranks are: that is no part of what the program does.
+        let said = all_say_aside(&file.comm, &own)?;
         let is_scattered = said.iter().any(|said| said[0] != 0);
         file.state().is_woven = is_scattered && said.iter().all(|said| said[1] != 0);
         Ok(())

@@ -56,8 +56,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use target::{Answer, Target, reach};
 use wire::{Head, Kind};
 
-/// Bytes that a target is sent at most before a local flush waits for it, too.
-const UNFLUSHED_MAX: usize = 1 << 20;
+/// Bytes of requests that targets may not have taken before a local flush waits for them, too.
+const UNFLUSHED_MAX: usize = 4 << 20;
+
+/// What is kept of a request beside its elements.
+const KEPT: usize = 256;
 
 /// Something that was asked for, and will be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +112,8 @@ pub struct Window<M: Memory> {
     ended: BTreeMap<u64, u32>,
     /// Targets that were asked something since their last flush, and the bytes that they were sent.
     unflushed: BTreeMap<u32, usize>,
+    /// All of these bytes.
+    kept: usize,
     epochs: Epochs,
 }
 
@@ -154,6 +159,7 @@ impl<M: Memory> Window<M> {
             failed: BTreeMap::new(),
             ended: BTreeMap::new(),
             unflushed: BTreeMap::new(),
+            kept: 0,
             epochs: Epochs::default(),
         }
     }
@@ -500,15 +506,17 @@ impl<M: Memory> Window<M> {
         endpoint: &mut Endpoint<C, Typed<M>>,
         target: Option<u32>,
     ) -> Vec<Access> {
+        let is_meant = |it: &u32| target.is_none_or(|target| target == *it);
         let mut targets: BTreeSet<u32> = match target {
-            None => std::mem::take(&mut self.unflushed).into_keys().collect(),
+            None => self.unflushed.keys().copied().collect(),
             Some(target) => {
-                self.unflushed.remove_entry(&target).into_iter().map(|it| it.0).collect()
+                self.unflushed.contains_key(&target).then_some(target).into_iter().collect()
             }
         };
+        targets.iter().for_each(|target| self.is_flushed(*target));
         // A flush of another thread may be on its way, behind what this one asked for.
         let asked = self.asked.targets();
-        targets.extend(asked.filter(|it| target.is_none_or(|target| target == *it)));
+        targets.extend(asked.filter(is_meant));
         targets.into_iter().map(|target| self.signal(endpoint, target, Kind::Flush)).collect()
     }
 
@@ -524,16 +532,23 @@ impl<M: Memory> Window<M> {
         if endpoint.is_coscheduled() || endpoint.is_told() {
             return self.flush(endpoint, target);
         }
-        let much = self.unflushed.iter().filter(|(_, bytes)| **bytes > UNFLUSHED_MAX);
-        let much = much.map(|(target, _)| *target);
-        let targets: BTreeSet<u32> = much.chain(self.asked.read()).collect();
-        let targets = targets.into_iter().filter(|it| target.is_none_or(|target| target == *it));
-        targets.flat_map(|target| self.flush(endpoint, Some(target))).collect()
+        if self.kept > UNFLUSHED_MAX {
+            return self.flush(endpoint, target);
+        }
+        let read = self.asked.read().filter(|it| target.is_none_or(|target| target == *it));
+        let read: BTreeSet<u32> = read.collect();
+        read.into_iter().flat_map(|target| self.flush(endpoint, Some(target))).collect()
     }
 
     /// A target is asked for something that has so many bytes.
     fn is_asked_for(&mut self, target: u32, bytes: usize) {
-        *self.unflushed.entry(target).or_default() += bytes;
+        *self.unflushed.entry(target).or_default() += bytes + KEPT;
+        self.kept += bytes + KEPT;
+    }
+
+    /// A target that was asked for something is asked to say that all of it is done.
+    fn is_flushed(&mut self, target: u32) {
+        self.kept -= self.unflushed.remove(&target).unwrap_or(0);
     }
 
     /// How something has ended, if it has. It is forgotten then. `is_gone` says whether a rank of

@@ -3,6 +3,7 @@
 
 use crate::error::{Class, Error, Result};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Memory that others may use.
 pub struct Region<M> {
@@ -21,20 +22,26 @@ impl<M> Region<M> {
     }
 }
 
-/// All of it, by where it begins; what has no bytes may begin where other memory does.
-pub struct Regions<M>(BTreeMap<(i64, bool), Region<M>>);
+/// All of it.
+pub struct Regions<M> {
+    /// By where they begin; none overlap.
+    all: BTreeMap<i64, Region<M>>,
+    /// How often none was attached at a place: a rank without elements attaches no bytes.
+    empty: BTreeMap<i64, usize>,
+}
 
 impl<M> Default for Regions<M> {
     fn default() -> Regions<M> {
-        Regions(BTreeMap::new())
+        Regions { all: BTreeMap::new(), empty: BTreeMap::new() }
     }
 }
 
 impl<M> Regions<M> {
     /// The memory that a window is made with.
     pub(super) fn of(region: Option<Region<M>>) -> Regions<M> {
-        let all = region.map(|region| ((region.start, region.size > 0), region));
-        Regions(all.into_iter().collect())
+        let region = region.filter(|region| region.size > 0);
+        let all = region.map(|region| (region.start, region)).into_iter().collect();
+        Regions { all, empty: BTreeMap::new() }
     }
 
     /// Adds memory.
@@ -48,14 +55,17 @@ impl<M> Regions<M> {
             let what = format!("{size} bytes from {start:#x} on are more than memory has");
             Error::new(Class::Size, what)
         })?;
-        let key = (start, size > 0);
+        if size == 0 {
+            *self.empty.entry(start).or_default() += 1;
+            return Ok(());
+        }
         // None of them overlap, so the last that begins before this ends reaches furthest.
-        let overlaps = self.last_before(behind).is_some_and(|other| start < other.end());
-        if overlaps || self.0.contains_key(&key) {
+        let last = self.all.range(..behind).next_back();
+        if last.is_some_and(|(_, other)| start < other.end()) {
             let what = format!("some of the {size} bytes at {start:#x} are attached already");
             return Err(Error::new(Class::RmaAttach, what));
         }
-        self.0.insert(key, region);
+        self.all.insert(start, region);
         Ok(())
     }
 
@@ -64,21 +74,24 @@ impl<M> Regions<M> {
     /// # Errors
     /// [`Class::Base`] where none begins there.
     pub fn detach(&mut self, start: i64) -> Result<()> {
-        let found = self.0.remove(&(start, true)).or_else(|| self.0.remove(&(start, false)));
-        found
-            .map(drop)
-            .ok_or_else(|| Error::new(Class::Base, format!("no memory at {start:#x} is attached")))
+        if self.all.remove(&start).is_some() {
+            return Ok(());
+        }
+        match self.empty.entry(start) {
+            Entry::Occupied(mut times) if *times.get() > 1 => *times.get_mut() -= 1,
+            Entry::Occupied(once) => drop(once.remove()),
+            Entry::Vacant(_) => {
+                let what = format!("no memory at {start:#x} is attached");
+                return Err(Error::new(Class::Base, what));
+            }
+        }
+        Ok(())
     }
 
     /// The memory that has a byte.
     pub(super) fn at(&self, byte: i64) -> Option<&Region<M>> {
-        self.last_before(byte.saturating_add(1)).filter(|region| byte < region.end())
-    }
-
-    /// The last with any bytes that begins before a byte.
-    fn last_before(&self, byte: i64) -> Option<&Region<M>> {
-        let before = self.0.range(..(byte, false)).rev();
-        before.map(|(_, region)| region).find(|region| region.size > 0)
+        let (_, region) = self.all.range(..=byte).next_back()?;
+        (byte < region.end()).then_some(region)
     }
 }
 
@@ -97,7 +110,7 @@ mod tests {
             assert_eq!(attach(&mut regions, 100 + 20 * start, 10), None);
         }
         assert_eq!(attach(&mut regions, 110, 10), None, "it fits between two");
-        for (start, size) in [(99, 2), (100, 10), (105, 1), (90, 1000), (105, 0), (100, 5)] {
+        for (start, size) in [(99, 2), (100, 10), (105, 1), (90, 1000), (100, 5)] {
             assert_eq!(attach(&mut regions, start, size), Some(Class::RmaAttach), "{start} {size}");
         }
         assert_eq!(attach(&mut regions, i64::MAX, 1), Some(Class::Size));
@@ -112,11 +125,13 @@ mod tests {
     #[test]
     fn what_has_no_bytes_holds_nothing_up() {
         let mut regions = Regions::default();
-        assert_eq!(attach(&mut regions, 100, 0), None);
-        assert_eq!(attach(&mut regions, 100, 8), None);
+        for size in [0, 8, 0] {
+            assert_eq!(attach(&mut regions, 100, size), None);
+        }
         assert_eq!(regions.at(100).map(|region| region.size), Some(8));
         regions.detach(100).unwrap();
         assert!(regions.at(100).is_none());
-        regions.detach(100).unwrap();
+        (0..2).for_each(|_| regions.detach(100).unwrap());
+        assert_eq!(regions.detach(100).unwrap_err().class, Class::Base);
     }
 }

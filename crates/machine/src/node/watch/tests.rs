@@ -139,11 +139,11 @@ fn what_a_program_has_left_has_its_time_from_when_somebody_reads() {
     scene.is_due();
     scene.look(End::Link);
     assert!(scene.is_put_off(), "its time begins");
-    // However much it still says.
-    scene.say();
-    scene.look(End::Stdout);
+    // However much it still says, and though its stream is full at each look.
     scene.say();
     scene.read(1);
+    scene.look(End::Stdout);
+    scene.say();
     scene.is_due();
     scene.look(End::Link);
     assert!(!scene.is_put_off());
