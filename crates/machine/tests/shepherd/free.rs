@@ -237,8 +237,12 @@ fn no_room_for_files() {
     let mut first = start_by(&spawner, &shell("cat"));
     first.started();
     let keeper = first.ward.keeper_pid();
-    let is_open =
-        |number: &u64| fs::symlink_metadata(format!("/proc/{keeper}/fd/{number}")).is_ok();
+    let file = |number: &u64| fs::read_to_string(format!("/proc/{keeper}/fdinfo/{number}"));
+    let is_open = |number: &u64| file(number).is_ok();
+    // What it has of itself keeps the place, when it has done with the first.
+    let itself = format!("Pid:\t{keeper}\n");
+    let is_itself = |number: &u64| file(number).is_ok_and(|told| told.contains(&itself));
+    eventually("a place is kept", || (0..64).filter(is_itself).count() == 2);
     let pid = Pid::from_raw(keeper as i32);
     let usual = getrlimit(Resource::Nofile);
     let least = Rlimit { current: (0..).find(|number| !is_open(number)), ..usual };
