@@ -4,7 +4,7 @@ mod cluster;
 #[path = "cluster/spawn.rs"]
 mod spawn;
 
-use cluster::{Cluster, signal, stop, until};
+use cluster::{Cluster, MUSTER, call, signal, stop, until};
 use muster_base::limits::CHUNK;
 use muster_machine::chunk::Hash;
 use muster_ninep::client::{Client, Fid};
@@ -348,6 +348,24 @@ fn a_machine_that_grants_no_namespaces_is_told_of() {
     let said = cluster.muster(&["run", "-n", "1", "true"]).after(&within).run().code(125);
     said.says("n0 grants the program no namespaces: ").sentence("E307, exit 125]");
     cluster.leftovers();
+}
+
+#[test]
+fn who_is_refused_by_a_cluster_of_another_build_hears_that_it_is_one() {
+    let cluster = Cluster::up("build", 1);
+    let [same, other] = ["same", "other"].map(|name| cluster.work().join(name));
+    for path in [&same, &other] {
+        fs::copy(MUSTER, path).unwrap();
+    }
+    fs::OpenOptions::new().append(true).open(&other).unwrap().write_all(b"x").unwrap();
+    let logs = |program: &Path| {
+        let mut command = Command::new(program);
+        command.args(["logs", "99"]).env("MUSTER_RUNTIME", cluster.runtime());
+        call(command).run().code(1)
+    };
+    assert!(!logs(&same).err.contains("[N120]"), "a copy is no other");
+    let own = Path::new(MUSTER).canonicalize().unwrap();
+    logs(&other).says(&format!("another build of muster, {}", own.display())).says("[N120]");
 }
 
 #[test]

@@ -4,7 +4,6 @@ mod cluster;
 mod cmd;
 mod errand;
 mod fuse;
-
 mod members;
 mod mpiexec;
 mod run;
