@@ -131,6 +131,28 @@ fn parts(path: &str, size: u32) -> Result<Vec<Part>> {
     })
 }
 
+/// Whether all ranks say so; where their order is of no interest, whether this one does. All call
+/// it, behind a barrier.
+///
+/// # Errors
+/// That messages can be carried no more.
+pub fn all(world: &World, own: bool) -> Result<bool> {
+    if !world.is_watched {
+        return Ok(own);
+    }
+    let said = |said: Vec<u8>| said == [1];
+    if world.rank > 0 {
+        send(world, 0, &[own.into()])?;
+        return receive(world, 0).map(said);
+    }
+    let mut all = own;
+    for rank in 1..world.size {
+        all &= said(receive(world, rank)?);
+    }
+    (1..world.size).try_for_each(|rank| send(world, rank, &[all.into()]))?;
+    Ok(all)
+}
+
 /// Prints the digest, and writes the log, where they are wanted. All ranks call it behind the last
 /// message of the program.
 ///
@@ -138,6 +160,15 @@ fn parts(path: &str, size: u32) -> Result<Vec<Part>> {
 /// [`Class::File`] where the log cannot be written, and that a log that is followed goes on.
 pub fn end(world: &World) -> Result<()> {
     world.process.state().endpoint.comes_to_its_end()?;
+    // What nobody waits for may still be under way, and is in the digest, too: in the coscheduled
+    // mode all of it is here when all wait.
+    let (is_coscheduled, is_told) = {
+        let state = world.process.state();
+        (state.endpoint.is_coscheduled(), state.endpoint.is_told())
+    };
+    if is_coscheduled && is_told {
+        world.process.look(|_| Ok(None::<()>))?;
+    }
     let (digest, log) = {
         let state = world.process.state();
         (state.endpoint.digest(), state.endpoint.log().map(Log::encode))

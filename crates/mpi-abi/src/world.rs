@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::os::fd::{AsRawFd, IntoRawFd, RawFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -77,6 +77,9 @@ static MAIN: AtomicI32 = AtomicI32::new(0);
 
 /// Sessions that are open. They need no `MPI_Init`, and outlast `MPI_Finalize`.
 static SESSIONS: AtomicU64 = AtomicU64::new(0);
+
+/// Whether all ranks have come to their end, and none has a session that goes on.
+static IS_OVER: AtomicBool = AtomicBool::new(false);
 
 /// Counts those of them that are about to end, in the same word.
 const ENDING: u64 = 1 << 32;
@@ -227,17 +230,23 @@ fn deliver(is_end: bool) -> Result<()> {
     flush(Waits::Other)
 }
 
-/// Where the order of messages is of interest ranks that had nothing but sessions end together,
-/// too, as `MPI_Finalize` has the others: there is no quiescence without one that is gone, and only
-/// at the end there is a digest. Who sees a session end cannot know that it is the last.
+/// Where the order of messages is of interest ranks end together also where sessions outlast
+/// `MPI_Finalize`, or there was nothing else: there is no quiescence without one that is gone, and
+/// only at the end there is a digest. Who sees a session end cannot know that it is the last.
 extern "C" fn leave() {
-    if PHASE.load(Ordering::Relaxed) != BEFORE || has_session() {
+    let has_left = matches!(PHASE.load(Ordering::Relaxed), BEFORE | AFTER);
+    if !has_left || has_session() {
         return;
     }
     SESSIONS.fetch_add(1, Ordering::Relaxed);
-    if let Err(error) = communicator::before_end().and_then(|()| end()) {
-        // Where nobody reads there is nobody to tell.
-        let _ = writeln!(std::io::stderr(), "muster: at the end of a rank with sessions: {error}");
+    // Others may be in `MPI_Finalize` only now, and have sessions.
+    while !IS_OVER.load(Ordering::Relaxed) {
+        if let Err(error) = communicator::before_end().and_then(|()| end_if(true)) {
+            // Where nobody reads there is nobody to tell.
+            let _ =
+                writeln!(std::io::stderr(), "muster: at the end of a rank with sessions: {error}");
+            return;
+        }
     }
 }
 
@@ -261,13 +270,23 @@ pub fn is_last() -> bool {
     !has_session()
 }
 
-/// Ends: what was sent has left, and nothing can be called any more.
+/// Ends: what was sent has left, and nothing can be called any more but what sessions allow.
 ///
 /// # Errors
 /// That messages can be carried no more.
 pub fn end() -> Result<()> {
-    order::end(world()?)?;
+    end_if(is_last())
+}
+
+/// The same, and if all ranks say that nothing comes behind it this is the end of the job's order.
+fn end_if(is_last_here: bool) -> Result<()> {
+    let world = world()?;
+    let is_over = order::all(world, is_last_here)?;
+    if is_over {
+        order::end(world)?;
+    }
     flush(if is_last() { Waits::End } else { Waits::Other })?;
+    IS_OVER.store(is_over, Ordering::Relaxed);
     PHASE.store(AFTER, Ordering::Release);
     Ok(())
 }
