@@ -85,6 +85,30 @@ fn ranks_that_all_wait_on_whichever_nodes_exchange_at_once_without_a_strobe() {
 }
 
 #[test]
+fn what_a_program_is_told_does_not_depend_on_which_rank_is_late() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("timing");
+    let cluster = Cluster::up("t0320late", 2);
+    let log = cluster.work().join("log");
+    let log = log.to_str().unwrap();
+    let recorded = ["--mpi=bcs", "--digest", "--record", log, &program, "3", "unread"];
+    let recorded = ran(&cluster, "1", "3", &recorded);
+    let first = ran(&cluster, "1", "3", &["--mpi=bcs", "--digest", &program]);
+    for late in ["0", "1", "2"] {
+        for nodes in ["1", "2"] {
+            let again = ran(&cluster, nodes, "3", &["--mpi=bcs", "--digest", &program, late]);
+            assert_eq!(again.out, first.out, "{late} is late on {nodes} nodes");
+            assert_eq!(digest(&again), digest(&first), "{late} is late on {nodes} nodes");
+        }
+        let again = ran(&cluster, "1", "3", &["--mpi=bcs", &program, late]);
+        assert_eq!(again.out, first.out, "{late} is late without a digest");
+        let replay = ["--digest", "--replay", log, &program, late, "unread"];
+        let again = ran(&cluster, "2", "3", &replay);
+        assert_eq!(again.out, recorded.out, "{late} is late in a replay");
+    }
+}
+
+#[test]
 fn a_test_that_waits_for_a_rank_that_waits_outside_of_mpi_says_so_once() {
     let mpi = Mpi::installed();
     let program = mpi.program("elsewhere");
@@ -181,6 +205,27 @@ fn a_log_that_cannot_be_followed_is_told_in_one_sentence() {
     });
     std::fs::write(log, others.collect::<String>()).unwrap();
     assert!(fails("3", log).contains("the run departs from the log"));
+}
+
+#[test]
+fn sessions_that_outlast_the_end_of_mpi_are_in_the_digest_and_in_the_log() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("outlasting");
+    let cluster = Cluster::up("t0320outlasting", 2);
+    let log = cluster.work().join("log");
+    let log = log.to_str().unwrap();
+    // Not when another rank has said that all is well.
+    let sources = |done: &Output| done.out.replace("ok 3\n", "");
+    let first = ran(&cluster, "1", "3", &["--mpi=bcs", "--digest", &program]);
+    for nodes in ["1", "2"] {
+        let again = ran(&cluster, nodes, "3", &["--mpi=bcs", "--digest", &program]);
+        assert_eq!(sources(&again), sources(&first), "on {nodes} nodes");
+        assert_eq!(digest(&again), digest(&first), "on {nodes} nodes");
+        let recorded = ran(&cluster, nodes, "3", &["--digest", "--record", log, &program]);
+        let again = ran(&cluster, "2", "3", &["--digest", "--replay", log, &program]);
+        assert_eq!(sources(&again), sources(&recorded), "again on {nodes} nodes");
+        assert_eq!(digest(&again), digest(&recorded), "again on {nodes} nodes");
+    }
 }
 
 #[test]

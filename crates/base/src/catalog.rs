@@ -408,9 +408,10 @@ catalog! {
          has left out a call that all are to make, or has given up: what it printed says why. \
          MUSTER_MPI_DEADLOCK=off lets them wait."
     N504 "A call of a coscheduled MPI program waits for long until all ranks wait."
-        "With --mpi=bcs a test or probe says no only when all ranks wait in MPI: until then the \
-         answer could still be yes, and would depend on how fast ranks are. A rank that waits for \
-         a file, a lock or a thread outside of MPI is one that computes. It is told once in a job."
+        "With --mpi=bcs a test or probe says no only when all ranks wait in MPI, and only then a \
+         receive from any source takes a message and a window what was asked of it: else it would \
+         depend on how fast ranks are. A rank that waits for a file, a lock or a thread outside \
+         of MPI is one that computes. It is told once in a job."
         "Where a rank computes for long this is as it should be. A program whose ranks wait for \
          one another by other means than MPI needs the direct mode, which is the default."
     E505 "A run departed from the log that it followed, and the job was ended."

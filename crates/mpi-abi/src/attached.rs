@@ -15,6 +15,7 @@ use muster_mpi::watch::Waits;
 use crate::abi::constants::{MPI_BSEND_OVERHEAD, MPI_BUFFER_AUTOMATIC, MPI_COMM_NULL};
 use crate::abi::types::*;
 use crate::buffer::{Elements, count};
+use crate::choice;
 use crate::communicator::{Comm, communicator};
 use crate::export::{Number, both, export};
 use crate::object::Id;
@@ -52,6 +53,8 @@ struct Attached {
     under_way: Vec<Message>,
     /// Bytes of messages that are about to be sent.
     next: usize,
+    /// The last epoch in which a message was seen to leave, and the first that was.
+    left: Option<(u32, u64)>,
 }
 
 /// Buffered sends so far: a buffer may be detached, and another attached, while a flush goes on
@@ -71,7 +74,16 @@ fn attached() -> MutexGuard<'static, BTreeMap<Owner, Attached>> {
 impl Attached {
     /// Forgets what has left.
     fn settle(&mut self, state: &mut State) {
-        self.under_way.retain(|it| state.outcome(it.ticket).is_none());
+        let now = state.endpoint.epoch();
+        self.under_way.retain(|it| {
+            let is_new = !state.endpoint.is_settled(it.ticket);
+            let has_left = state.outcome(it.ticket).is_some();
+            if has_left && is_new {
+                let first = self.left.filter(|(epoch, _)| *epoch == now).map(|(_, first)| first);
+                self.left = Some((now, first.map_or(it.number, |first| first.min(it.number))));
+            }
+            !has_left
+        });
     }
 
     fn used(&self) -> usize {
@@ -104,6 +116,15 @@ impl Flush {
         own.settle(state);
         own.under_way.iter().all(|it| it.number > self.last)
     }
+
+    /// Whether it is settled that they have: in the coscheduled mode, in an earlier epoch.
+    pub fn is_settled(self, state: &mut State) -> bool {
+        let now = state.endpoint.epoch();
+        self.has_ended(state)
+            && attached().get(&self.owner).is_none_or(|own| {
+                own.left.is_none_or(|(epoch, first)| epoch != now || first > self.last)
+            })
+    }
 }
 
 /// Sends a copy.
@@ -135,28 +156,33 @@ pub fn send(
 }
 
 /// Takes room for a message, and says where, and in which of those that were attached there.
+/// Whether there is any depends on how fast what was sent before is received.
 fn reserve(comm: &Comm, need: usize) -> Result<(Owner, u64)> {
-    let mut state = world()?.process.state();
-    state.progress()?;
     let owners =
         [Owner::Comm(comm.handle.0), Owner::Session(comm.inner.group().session()), Owner::Process];
-    let mut all = attached();
-    let Some(owner) = owners.into_iter().find(|owner| all.contains_key(owner)) else {
-        let what = "no buffer is attached for buffered sends (MPI_Buffer_attach)";
-        return Err(Error::new(Class::Buffer, what));
-    };
-    let own = all.get_mut(&owner).expect("it is there");
-    own.settle(&mut state);
-    let room = own.size.saturating_sub(own.used() + own.next);
-    if need > room {
+    let (mut found, mut room) = (None, 0);
+    choice::whether(|state| {
+        let mut all = attached();
+        let Some(owner) = owners.into_iter().find(|owner| all.contains_key(owner)) else {
+            let what = "no buffer is attached for buffered sends (MPI_Buffer_attach)";
+            return Err(Error::new(Class::Buffer, what));
+        };
+        let own = all.get_mut(&owner).expect("it is there");
+        own.settle(state);
+        room = own.size.saturating_sub(own.used() + own.next);
+        if need <= room {
+            own.next += need;
+            found = Some((owner, own.which));
+        }
+        Ok(need <= room)
+    })?;
+    found.ok_or_else(|| {
         let what = format!(
             "the attached buffer has {room} bytes left, and the message needs {need} \
              (MPI_BSEND_OVERHEAD of them for itself)"
         );
-        return Err(Error::new(Class::Buffer, what));
-    }
-    own.next += need;
-    Ok((owner, own.which))
+        Error::new(Class::Buffer, what)
+    })
 }
 
 /// Waits until all has left.
@@ -181,7 +207,10 @@ fn attach(owner: Owner, buffer: Address, size: impl Number) -> Result<()> {
         return Err(Error::new(Class::Buffer, what));
     }
     let which = ATTACHES.fetch_add(1, Ordering::Relaxed);
-    all.insert(owner, Attached { which, address, size, under_way: Vec::new(), next: 0 });
+    all.insert(
+        owner,
+        Attached { which, address, size, under_way: Vec::new(), next: 0, left: None },
+    );
     Ok(())
 }
 

@@ -69,7 +69,7 @@ impl Outside for Library {
     fn late(&self, me: u32, waited: Duration) {
         failure::say(&format!(
             "muster: rank {me}: {} has waited {} s until all ranks wait in MPI: with --mpi=bcs it \
-             says no only then, but one computes, or waits for something else  [N504]\n",
+             goes on only then, but one computes, or waits for something else  [N504]\n",
             self.call(),
             waited.as_secs()
         ));

@@ -459,7 +459,8 @@ pub fn is_settled(state: &mut State, active: Active) -> bool {
         Active::Collective(began) => state.is_settled(began),
         Active::Access(access) => state.is_access_settled(access),
         Active::Partitioned(channel) => state.is_round_settled(channel),
-        Active::Generalized(_) | Active::Flush(_) | Active::Ended(_) => has_ended(state, active),
+        Active::Flush(flush) => flush.is_settled(state),
+        Active::Generalized(_) | Active::Ended(_) => has_ended(state, active),
     }
 }
 

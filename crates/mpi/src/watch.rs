@@ -30,7 +30,7 @@ const TOLD: usize = 4;
 /// than a rank 0 waits for a processor that is to say that another one tells it.
 const HEED: Duration = Duration::from_secs(5);
 
-/// How long a call that could say no if all ranks waited does so until that is told.
+/// How long a call that could go on if all ranks waited does not until that is told.
 const LATE: Duration = Duration::from_secs(10);
 
 /// How long after one rank the next one tells it, if none has before: so long that it has heard of
@@ -60,8 +60,8 @@ pub trait Outside: Send + Sync {
     /// Ranks wait for one another for ever: ends the job.
     fn deadlock(&self, told: &Told);
 
-    /// This rank has been for `waited` in a call of the coscheduled mode that ends, at the latest,
-    /// when all ranks wait: one of them does not.
+    /// This rank has been for `waited` in a call of the coscheduled mode that can go on when all
+    /// ranks wait: one of them does not.
     fn late(&self, me: u32, waited: Duration);
 }
 
@@ -263,11 +263,11 @@ impl<C: Carrier, M: Memory> State<C, M> {
         found
     }
 
-    /// Tells that a test waits for long, because a rank computes, or waits for something that is no
-    /// message: that one nobody else can see.
+    /// Tells that a call waits for long until all ranks wait, because one computes, or waits for
+    /// something that is no message: that one nobody else can see.
     fn tell_late(&mut self, patience: &Patience) -> Result<()> {
         let me = self.endpoint.me();
-        let since = patience.next.filter(|_| patience.waits == Waits::Other);
+        let since = patience.next.filter(|_| patience.waits != Waits::End);
         let (Some(since), false) = (since, self.watch.has_told_late) else { return Ok(()) };
         let Some(size) = self.endpoint.hopes() else { return Ok(()) };
         if self.now() < since + LATE + TURN * me + FIRST.0 * me.min(FIRST.1) {

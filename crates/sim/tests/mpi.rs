@@ -166,7 +166,7 @@ fn a_seed_is_run_again_message_for_message_and_another_one_is_another_run() {
 #[test]
 fn a_coscheduled_program_has_one_digest_however_long_messages_take() {
     let mpi = Mpi::installed();
-    for name in ["chosen", "point", "forms", "polling", "shared"] {
+    for name in ["chosen", "point", "forms", "polling", "shared", "timing"] {
         let program = mpi.program(name);
         let run = |seed| coscheduled(5, seed).run(&[], &[&program]);
         let first = run(0);
