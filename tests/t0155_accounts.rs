@@ -8,7 +8,7 @@ use muster_base::limits::JOBS_REMEMBERED;
 use muster_ninep::tree::OpenFlags;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Burns processor time for about a third of a second in a child, and waits for it.
 const BURN: &str = "perl -e 'my ($u, $s) = (0, 0); \
