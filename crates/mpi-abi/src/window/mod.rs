@@ -186,11 +186,9 @@ fn make(
     let sizes = (!is_dynamic).then_some(sizes);
     let shape = Shape { context, group, rank: inner.rank(), sizes, units };
     let mut window = Window::new(shape, region);
-    // Where the order of messages is of interest what is read must not depend on where ranks are,
-    // nor on who is fast: those of a node ask each other, too, unless the program shares their
-    // memory anyway.
-    let is_watched = world()?.is_watched;
-    let is_apart = flavor != MPI_WIN_FLAVOR_SHARED && is_watched;
+    // What a digest or a log tells must not depend on where ranks are: those of a node ask each
+    // other, too, unless the program shares their memory anyway.
+    let is_apart = flavor != MPI_WIN_FLAVOR_SHARED && world()?.process.state().endpoint.is_told();
     match (shared.as_ref().filter(|_| !is_apart), base) {
         (Some(shared), _) => {
             let parts = shared.ranks().filter_map(|rank| Some((rank, shared.part(rank)?.1)));
@@ -200,6 +198,7 @@ fn make(
         (None, None) => {}
     }
     // Who takes a lock where it lies does so in an order that nobody tells.
+    let is_watched = world()?.is_watched;
     if let Some(shared) = shared.as_ref().filter(|_| !is_watched) {
         let locks = shared.ranks().filter_map(|rank| Some((rank, shared.lock(rank)?)));
         locks.for_each(|(rank, lock)| window.lock_lies_at(rank, Place::of(lock.cast())));
