@@ -113,7 +113,7 @@ fn the_documents_dialogue_is_what_is_said() {
     assert!(lines.len() > 5, "{lines:?}");
     let cluster = Cluster::up("t0242page", 2);
     cluster.file("ranks.py", 0o644, DIALOGUE);
-    cluster.file("dialogue", 0o644, &lines.join("\n"));
+    cluster.file("dialogue", 0o644, lines.join("\n"));
     let work = cluster.work();
     let words = ["run", "-N", "2", "-n", "3", "-D", work.to_str().unwrap(), "python3", "ranks.py"];
     cluster.muster(&words).run().ok();

@@ -5,6 +5,7 @@
 
 use super::daemon::{Hands, Landing, Tell};
 use super::job::{Failed, Job, Step};
+use super::node::{CONT, TERM};
 use super::{Prices, Wish};
 use muster_fabric::primitive::{Nodes, Outcome, Refusal};
 use muster_fabric::protocol::{NodeId, Payload, Time};
@@ -413,6 +414,13 @@ impl Manager {
                 Action::Signal(signal) => {
                     let order = Order::Signal { job: job.attempt, ranks, signal };
                     self.outbox.push(nodes, order, None);
+                }
+                Action::Ask => {
+                    for signal in [TERM, CONT] {
+                        let ranks = ranks.clone();
+                        let order = Order::Signal { job: job.attempt, ranks, signal };
+                        self.outbox.push(nodes.clone(), order, None);
+                    }
                 }
                 Action::EndAll => {
                     let order = Order::End { job: job.attempt };

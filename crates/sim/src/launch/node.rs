@@ -25,8 +25,10 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// What a rank has used, as a report tells it.
 const USAGE: &str = "310 620 1500 0 4200 3 0 0 900 900";
 
-/// SIGKILL.
+/// Linux's numbers of signals.
 const KILL: i32 = 9;
+pub const TERM: i32 = 15;
+pub const CONT: i32 = 18;
 
 /// What goes wrong at a node by itself.
 #[derive(Clone, Debug, Default)]
@@ -229,6 +231,8 @@ impl Node {
                     self.run_ready(*job, hands);
                 }
             }
+            // Nobody is stopped here.
+            Order::Signal { signal: CONT, .. } => {}
             Order::Signal { job, ranks, signal } => {
                 for rank in ranks {
                     self.kill(*job, *rank, *signal, hands);
