@@ -378,16 +378,21 @@ fn a_bring_up_that_is_interrupted_takes_down_what_it_has_begun() {
     hosts.leftovers();
 }
 
-/// Hosts once kept their part for a minute, since a manager that does not answer may do so again.
+/// Hosts once kept their part for a minute, since a manager that does not answer may do so again;
+/// and the head ended what reaches them before it waited for them.
 #[test]
 fn hosts_behind_a_firewall_have_left_when_that_is_said() {
     let hosts = Hosts::new("firewall", 2);
     hosts.file("lab.txt", 0o600, "h[1-2]\n");
     hosts.muster(&["init"]).run().ok();
-    // The head reaches hosts, and nobody reaches the head.
-    let wall = "nft 'table inet wall { chain in { type filter hook input priority 0; \
-                iifname br0 tcp flags & (syn | ack) == syn drop; }; }'";
-    hosts.inside(None, wall);
+    // The head reaches both, the first reaches the head, and then it stays a while to see whether
+    // that answers again.
+    let wall = format!(
+        "nft 'table inet wall {{ chain in {{ type filter hook input priority 0; \
+         ip saddr {} tcp flags & (syn | ack) == syn drop; }}; }}'",
+        hosts::address(2)
+    );
+    hosts.inside(None, &wall);
     let said = hosts.muster(&["up", "--hosts", "lab.txt"]).run().code(1);
     said.says("nothing was left running").says("Is there a firewall?");
     for host in 1..=2 {

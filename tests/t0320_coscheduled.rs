@@ -212,6 +212,8 @@ fn sessions_that_outlast_the_end_of_mpi_are_in_the_digest_and_in_the_log() {
     let cluster = Cluster::up("t0320outlasting", 2);
     let log = cluster.work().join("log");
     let log = log.to_str().unwrap();
+    // Each once waited for the other in `MPI_Finalize`, to say so, and was told of a deadlock.
+    ran(&cluster, "1", "3", &[&program, "late"]);
     // Not when another rank has said that all is well.
     let sources = |done: &Output| done.out.replace("ok 3\n", "");
     let first = ran(&cluster, "1", "3", &["--mpi=bcs", "--digest", &program]);
@@ -263,6 +265,22 @@ fn a_log_that_cannot_be_written_is_told_at_the_beginning_and_of_a_run_that_fails
     assert_ne!(failed.code, 0);
     let again = cluster.muster(&["run", "-n", "3", "--replay", log, &program, "5", "0"]).run();
     assert!(again.err.contains("it is empty: the run that was to write it"), "{}", again.err);
+}
+
+/// A replay once found no line for a call that had failed, and so took another's.
+#[test]
+fn calls_that_fail_are_in_the_log_as_well() {
+    let mpi = Mpi::installed();
+    let program = mpi.program("partitioned");
+    let cluster = Cluster::up("t0320failing", 1);
+    let log = cluster.work().join("log");
+    let log = log.to_str().unwrap();
+    for mode in ["--mpi=direct", "--mpi=bcs"] {
+        let first = ran(&cluster, "1", "3", &[mode, "--digest", "--record", log, &program]);
+        let again = ran(&cluster, "1", "3", &["--digest", "--replay", log, &program]);
+        assert_eq!(again.out, first.out, "{mode}");
+        assert_eq!(digest(&again), digest(&first), "{mode}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 /* Ranks that go on within a session when MPI_Finalize has been called: the last one receives from
  * whoever sends first, and the second one sends late. The first one has nothing more to do. Prints
- * who was first, and that the others' session is no hindrance for one that has none. */
+ * who was first, and that the others' session is no hindrance for one that has none. With an
+ * argument the last one comes late to MPI_Finalize, where the others wait each in its way. */
 #include "check.h"
 
 int main(int argc, char **argv) {
@@ -20,7 +21,10 @@ int main(int argc, char **argv) {
         end();
         return 0;
     }
-    end();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (argc > 1 && rank == size - 1)
+        rest(3000000);
+    MPI_Finalize();
     if (rank < size - 1) {
         rest(500000);
         MPI_Send(&value, 1, MPI_INT, size - 1, 0, comm);

@@ -75,7 +75,8 @@ pub const HANDED_ON_MAX: usize = 64 * 1024 * 1024;
 
 /// Bytes of one client's writes that may wait for whoever takes them (room in such a queue, a
 /// program that reads its input) while it is read from, so that it can ask for other things and
-/// take requests back: what `muster cp` has under way.
+/// take requests back: what `muster cp` has under way. Of the first through each fid a 32nd part
+/// counts: a client that has one under way for each of its files bounds itself.
 pub const WRITES_KEPT_MAX: usize = 8 * 1024 * 1024;
 
 /// Bytes of an extended attribute's value (Linux XATTR_SIZE_MAX).

@@ -150,15 +150,23 @@ pub fn message<T>(
     }
     let followed = process.state().endpoint.followed(Question::Message)?;
     let found = match followed.as_deref() {
-        Some([]) if !waits => None,
-        Some(told) => seek(named(told, wanted).ok_or_else(departs)?, true)?,
-        None => seek(wanted, waits)?,
+        Some([]) if !waits => Ok(None),
+        Some([FAILED]) => seek(wanted, true).and_then(|_| Err(departs().into())),
+        Some(told) => seek(named(told, wanted).ok_or_else(departs)?, true),
+        None => seek(wanted, waits),
     };
-    let told = found.as_ref().map(|(_, envelope, _)| [envelope.source.into(), envelope.tag.into()]);
-    let told = told.as_ref().map_or(&[][..], <[i64; 2]>::as_slice);
-    process.state().endpoint.told(Question::Message, told);
-    Ok(found)
+    let of = |envelope: &Envelope| vec![envelope.source.into(), envelope.tag.into()];
+    let told: Vec<i64> = match &found {
+        Ok(found) => found.as_ref().map_or(Vec::new(), |(_, envelope, _)| of(envelope)),
+        Err(_) => vec![FAILED],
+    };
+    process.state().endpoint.told(Question::Message, &told);
+    found
 }
+
+/// What is told of a question that fails, in place of what is there: the call takes a line of the
+/// log all the same.
+const FAILED: i64 = -1;
 
 /// Whether something has come about.
 pub fn whether(mut ask: impl FnMut(&mut State) -> Result<bool>) -> Result<bool> {
@@ -169,13 +177,19 @@ pub fn whether(mut ask: impl FnMut(&mut State) -> Result<bool>) -> Result<bool> 
     }
     let followed = process.state().endpoint.followed(Question::Event)?;
     let has = match followed.as_deref() {
-        Some([]) => false,
-        Some([1]) => process.wait_for(ask).map(|()| true)?,
+        Some([]) => Ok(false),
+        Some([1]) => process.wait_for(ask).map(|()| true),
+        Some([FAILED]) => process.wait_for(ask).and_then(|()| Err(departs().into())),
         Some(_) => return Err(departs().into()),
-        None => process.look(ask)?.is_some(),
+        None => process.look(ask).map(|found| found.is_some()),
     };
-    process.state().endpoint.told(Question::Event, if has { &[1] } else { &[] });
-    Ok(has)
+    let told: &[i64] = match has {
+        Ok(true) => &[1],
+        Ok(false) => &[],
+        Err(_) => &[FAILED],
+    };
+    process.state().endpoint.told(Question::Event, told);
+    has
 }
 
 /// Takes a receive back, unless it has taken a message.

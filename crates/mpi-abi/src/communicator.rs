@@ -14,6 +14,7 @@ use muster_mpi::datatype::{Datatype, Predefined};
 use muster_mpi::error::{Class, Error, Result};
 use muster_mpi::group::Group;
 use muster_mpi::topology::Topology;
+use muster_mpi::watch::Waits;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -316,8 +317,10 @@ pub fn before_end() -> Result<()> {
     let comm = communicator(MPI_COMM_WORLD)?;
     let mut plan = Plan::new(comm.inner.last_collective());
     plan.barrier();
-    let process = &world()?.process;
-    if world::is_last() { process.carry_out_last(plan) } else { process.carry_out(plan) }
+    // Who has a session sends more behind it. It waits for ranks that say that they send nothing
+    // any more, but for the word that all have come: nobody looks for a deadlock there.
+    let waits = if world::is_last() { Waits::End } else { Waits::Other };
+    world()?.process.carry_out_of(waits, plan)
 }
 
 export! {

@@ -135,7 +135,7 @@ pub fn end(function: &str, error: &Error) -> ! {
 
 /// Ends a run that is not that of the log which it follows, whatever an error handler says: what
 /// the program would do from here on is not what was recorded.
-fn depart(function: &str, error: &Error) -> ! {
+pub fn depart(function: &str, error: &Error) -> ! {
     let rank = in_turn(error);
     say(&format!("muster: {rank}{function}: {}  [E505]\n", error.what));
     leave(1)

@@ -93,10 +93,16 @@ fn unwritten(path: &str, error: &io::Error) -> Error {
 /// # Errors
 /// [`Class::File`] where one cannot be made, or not be read, or is not of such a job.
 pub fn begin(world: &World) -> Result<()> {
-    if let Some(path) = named(RECORD).filter(|_| world.rank == 0) {
-        // What another run has left there must not be taken for this one's if it fails.
-        let file = File::create(&path).map_err(|error| unwritten(&path, &error))?;
-        RECORDED.get_or_init(|| file);
+    if let Some(path) = named(RECORD) {
+        // What another run has left there must not be taken for this one's if it fails: nobody goes
+        // on before it is gone.
+        if world.rank == 0 {
+            let file = File::create(&path).map_err(|error| unwritten(&path, &error))?;
+            RECORDED.get_or_init(|| file);
+            (1..world.size).try_for_each(|rank| send(world, rank, &[]))?;
+        } else {
+            receive(world, 0)?;
+        }
     }
     let Some(path) = named(REPLAY) else { return Ok(()) };
     let part = if world.rank == 0 {

@@ -11,7 +11,7 @@ use muster_fabric::deadline::Deadline;
 use muster_fabric::gateway::Rank;
 use muster_message::{Carrier, Endpoint};
 use muster_mpi::communicator::Communicator;
-use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::error::{About, Class, Error, Result};
 use muster_mpi::gateway::{self, Gateway};
 use muster_mpi::process;
 use muster_mpi::simulated::{Clock, Simulated};
@@ -22,6 +22,7 @@ use crate::abi::constants::*;
 use crate::attached;
 use crate::communicator;
 use crate::door::{self, Door};
+use crate::failure;
 use crate::line::{Bell, Line};
 use crate::order;
 use crate::outside::outside;
@@ -242,9 +243,15 @@ extern "C" fn leave() {
     // Others may be in `MPI_Finalize` only now, and have sessions.
     while !IS_OVER.load(Ordering::Relaxed) {
         if let Err(error) = communicator::before_end().and_then(|()| end_if(true)) {
+            const END: &str = "the end of a rank with sessions";
+            match (error.about, error.class) {
+                (About::Departure, _) => failure::depart(END, &error),
+                // The log that is wanted cannot be written.
+                (_, Class::File) => failure::end(END, &error),
+                _ => {}
+            }
             // Where nobody reads there is nobody to tell.
-            let _ =
-                writeln!(std::io::stderr(), "muster: at the end of a rank with sessions: {error}");
+            let _ = writeln!(std::io::stderr(), "muster: at {END}: {error}");
             return;
         }
     }

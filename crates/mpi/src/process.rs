@@ -310,15 +310,11 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
         self.carry_out_of(Waits::Messages, plan)
     }
 
-    /// Carries out a collective behind which this rank sends nothing any more.
+    /// The same; `waits` says for what.
     ///
     /// # Errors
     /// As [`Process::carry_out`].
-    pub fn carry_out_last(&self, plan: Plan<M>) -> Result<()> {
-        self.carry_out_of(Waits::End, plan)
-    }
-
-    fn carry_out_of(&self, waits: Waits, mut plan: Plan<M>) -> Result<()> {
+    pub fn carry_out_of(&self, waits: Waits, mut plan: Plan<M>) -> Result<()> {
         self.wait(waits, |state| {
             if state.is_idle {
                 plan.give_up(&mut state.endpoint);

@@ -58,8 +58,9 @@ pub struct Wanted {
 
     /// Write to FILE in which order an MPI program's messages were taken
     ///
-    /// Rank 0 makes the file when it begins and writes it when all have ended, in MPI_Finalize: of
-    /// a run that fails before there is an empty file, which --replay refuses.
+    /// Rank 0 makes the file in MPI_Init, where the others wait for that, and writes it when all
+    /// have ended, in MPI_Finalize: of a run that fails between there is an empty file, which
+    /// --replay refuses.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 

@@ -149,6 +149,7 @@ pub fn bring_up(
         Ok(session)
     });
     let sessions = head.sift(started, &say)?;
+    calls.done()?;
     let plan = Plan {
         sessions,
         lives_by_sessions: order.way == Way::Slurm,

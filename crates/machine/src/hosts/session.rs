@@ -101,6 +101,19 @@ impl Calls {
         }
     }
 
+    /// All hosts are up: their sessions are the keeper's, which has them end in order.
+    ///
+    /// # Errors
+    /// When all was given up.
+    pub fn done(&self) -> io::Result<()> {
+        let mut state = self.state.lock().expect("nobody panics with it");
+        if state.0 {
+            return Err(io::Error::other("the bring-up was given up"));
+        }
+        state.1.clear();
+        Ok(())
+    }
+
     fn add(&self, pidfd: OwnedFd) -> io::Result<()> {
         let mut state = self.state.lock().expect("nobody panics with it");
         if state.0 {

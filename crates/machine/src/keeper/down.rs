@@ -71,7 +71,7 @@ pub fn down(runtime: &Runtime, name: &str) -> Result<Option<Downed>, Error> {
         let is_ending = matches!(state(&directory)?, State::Ending);
         downed.was_ending = lives || is_ending || !directory.is_linked();
     }
-    downed.killed.extend(clear(&directory)?);
+    downed.killed.extend(clear(&directory, &members)?);
     if has_hosts {
         let killed = std::mem::take(&mut downed.killed).into_iter();
         let names = killed.flat_map(|name| expand(&name).unwrap_or_else(|_| vec![name]));
@@ -123,9 +123,12 @@ fn end_keeper(pidfd: &OwnedFd, downed: &mut Downed) {
     }
 }
 
-/// Ends what is left in a directory that nobody keeps, and removes it. Returns what was killed.
-pub(super) fn clear(directory: &Directory) -> Result<Vec<String>, Error> {
-    let members = read_members(directory);
+/// Ends what is left in a directory that nobody keeps, and removes it. `known` were there before
+/// the keeper's end: the last of its daemons removes the list. Returns what was killed.
+pub(super) fn clear(directory: &Directory, known: &[Member]) -> Result<Vec<String>, Error> {
+    let mut members = read_members(directory);
+    let gone = known.iter().filter(|known| !members.contains(known));
+    members.extend(gone.cloned().collect::<Vec<_>>());
     // Those of a keeper that was killed before it had noted them get as long as the others.
     let deadline = Instant::now() + DAEMONS;
     let killed = end_members(&members);

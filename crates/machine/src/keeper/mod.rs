@@ -235,7 +235,7 @@ impl Keeper {
         };
         let abandoned = |error| {
             // Nobody may be in it any more who would remove it.
-            let _ = down::clear(&directory);
+            let _ = down::clear(&directory, &[]);
             starting("the keeper", error)
         };
         let made = Supervisor::new(directory.clone(), presence, lock, log, plan, heard);
@@ -259,7 +259,8 @@ impl Keeper {
         self.join()
     }
 
-    /// Takes the cluster down: nothing of it is left on return, in less than ten seconds.
+    /// Takes the cluster down: nothing of it is left on return, in less than ten seconds; with
+    /// hosts in less than fifteen.
     pub fn stop(mut self) -> Ended {
         self.stop = None;
         self.join()
@@ -298,7 +299,7 @@ fn settle(runtime: &Runtime, name: &str) -> Result<(Directory, Presence, KeeperL
             if let Some(pid) = keeper(&directory)? {
                 return Err(Error::Up(name.into(), pid));
             }
-            down::clear(&directory)?;
+            down::clear(&directory, &[])?;
         }
         // Somebody made or removed it meanwhile.
         if Instant::now() > deadline {

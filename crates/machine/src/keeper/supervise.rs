@@ -37,8 +37,9 @@ const UNTOLD: Duration = Duration::from_secs(2);
 /// How long the evidence of a death is offered to a manager that does not answer.
 const REPORTING: Duration = Duration::from_secs(5);
 
-/// How long hosts may take to leave: as long as their daemons, and some more.
-const HOSTS: Duration = Duration::from_millis(6000);
+/// How long hosts may take to leave: they look whether the manager answers again, and then their
+/// own daemons may take as long as these.
+const HOSTS: Duration = Duration::from_millis(8000);
 
 /// The manager's name among the daemons; no node is called so.
 const MANAGER: &str = "manager";

@@ -343,7 +343,7 @@ impl Job {
                 Action::EndAll => {
                     holds.iter().for_each(|(_, hold)| hold.command(self, "end\n"));
                     self.order(&nodes, Order::End { job: self.attempt });
-                    self.later(DRAIN, |job| job.give_up_on(|state| state.progress.drain_over()));
+                    self.later(DRAIN, |job| job.drained());
                 }
                 Action::EndRank(rank) => self.end_rank(rank, &holds),
                 Action::Pause => {
@@ -380,6 +380,16 @@ impl Job {
         for &signal in signals {
             self.order(nodes, Order::Signal { job: self.attempt, ranks: ranks.to_vec(), signal });
         }
+    }
+
+    /// Who has not said by now that all has ended is not waited for, but for nodes that have yet to
+    /// come back to this manager.
+    fn drained(self: &Arc<Job>) {
+        if self.may_come_back() {
+            self.later(DRAIN, |job| job.drained());
+            return;
+        }
+        self.give_up_on(|state| state.progress.drain_over());
     }
 
     /// Gives an order to nodes of its ranks.

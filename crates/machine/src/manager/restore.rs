@@ -446,7 +446,7 @@ impl Job {
     }
 
     /// Whether nodes have time yet to come back with what they run.
-    fn may_come_back(&self) -> bool {
+    pub(super) fn may_come_back(&self) -> bool {
         self.manager.upgrade().is_some_and(|manager| !manager.nodes.rejoin_left().is_zero())
     }
 

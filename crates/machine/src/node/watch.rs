@@ -618,6 +618,7 @@ impl Watched {
                     if is_left && self.session.light.is_some() {
                         self.leaves = Some(Instant::now() + LAST_WORDS);
                         self.read = self.read();
+                        self.is_unread = self.outlets.iter().any(|outlet| outlet.had.is_cut_short);
                     }
                 }
                 said @ (Ok(Some(Report::Gone)) | Err(_)) => {

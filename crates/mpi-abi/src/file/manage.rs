@@ -7,10 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 
 use muster_mpi::error::{Class, Error, Result};
+use muster_mpi::file::Extent;
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 use super::failure::failed;
+use super::lock::Apart;
 use super::{File, access, file};
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -71,9 +73,17 @@ fn preallocate(file: &File, size: u64) -> io::Result<()> {
             Ok(()) => (at, piece) = (at + length, (2 * piece).min(MOST_ROOM)),
             Err(Errno::INTR) => piece = ROOM,
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                // Another node's bytes must not be written back as this one remembers them.
+                let all = Extent { at: 0, length: size as usize };
+                let apart = match file.is_coherent() {
+                    true => None,
+                    false => Apart::new(file, std::iter::once(all)).map_err(io::Error::other)?,
+                };
                 // What is there cannot be looked at where the file is only written.
                 let start = if file.is(MPI_MODE_WRONLY) { file.file.metadata()?.len() } else { 0 };
-                return fill(&file.file, start, size);
+                let filled = fill(&file.file, start, size);
+                drop(apart);
+                return filled;
             }
             Err(error) => return Err(error.into()),
         }

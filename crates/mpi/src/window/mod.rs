@@ -521,8 +521,8 @@ impl<M: Memory> Window<M> {
     }
 
     /// The same, as far as buffers here go. What is written has left its buffer; what is read has
-    /// come only when the target has done all before it, so that is flushed. So are targets that
-    /// were sent much, which is kept here until they take it.
+    /// come only when the target has done all before it, so that is flushed. So are all targets
+    /// once much was sent, which is kept here until they take it.
     pub fn flush_local<C: Carrier>(
         &mut self,
         endpoint: &mut Endpoint<C, Typed<M>>,
@@ -533,7 +533,7 @@ impl<M: Memory> Window<M> {
             return self.flush(endpoint, target);
         }
         if self.kept > UNFLUSHED_MAX {
-            return self.flush(endpoint, target);
+            return self.flush(endpoint, None);
         }
         let read = self.asked.read().filter(|it| target.is_none_or(|target| target == *it));
         let read: BTreeSet<u32> = read.collect();
