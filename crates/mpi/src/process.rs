@@ -431,7 +431,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
     /// Whether a message that is waited for may still come from the rank that alone can send it.
     ///
     /// # Errors
-    /// [`Class::ProcAborted`](crate::Class::ProcAborted) where it cannot.
+    /// [`Class::ProcAborted`] where it cannot.
     pub fn can_come(&mut self, wanted: Wanted, from: Option<u32>) -> Result<()> {
         match from {
             _ if !self.is_idle => Ok(()),
@@ -488,7 +488,7 @@ impl<C: Carrier, M: Memory> State<C, M> {
     /// A window, and what carries its messages.
     ///
     /// # Errors
-    /// [`Class::Win`](crate::Class::Win) where it has been freed.
+    /// [`Class::Win`] where it has been freed.
     pub fn window(&mut self, context: u64) -> Result<Opened<'_, C, M>> {
         Ok((self.windows.get(context)?, &mut self.endpoint))
     }
