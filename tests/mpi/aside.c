@@ -2,7 +2,6 @@
 #define _XOPEN_SOURCE 700
 #include "check.h"
 #include <fcntl.h>
-#include <unistd.h>
 
 enum { LONG = 4 << 20 };
 
@@ -14,8 +13,7 @@ static void put_and_wait(void) {
     char *much = calloc(LONG, 1);
     MPI_Put(much, LONG, MPI_CHAR, 0, 0, LONG, MPI_CHAR, window);
     MPI_Send(NULL, 0, MPI_INT, 2, 0, MPI_COMM_WORLD);
-    for (int looks = 0; looks < 60000 && access(sign, F_OK) != 0; looks++) rest(1000);
-    CHECK(access(sign, F_OK) == 0);
+    await_file(sign);
     MPI_Win_flush(0, window);
     free(much);
 }

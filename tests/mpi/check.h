@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static int rank, size;
 
@@ -42,6 +43,12 @@ static inline void begin(int *argc, char ***argv) {
 static inline void rest(long time) {
     struct timespec left = {time / 1000000, time % 1000000 * 1000};
     nanosleep(&left, NULL);
+}
+
+/* Waits for a file, and calls nothing of MPI meanwhile. */
+static inline void await_file(const char *name) {
+    for (int looks = 0; looks < 60000 && access(name, F_OK) != 0; looks++) rest(1000);
+    CHECK(access(name, F_OK) == 0);
 }
 
 /* A new folder that all ranks know. Whoever is done with it removes it. */

@@ -3,7 +3,6 @@
 #define _XOPEN_SOURCE 700
 #include "check.h"
 #include <fcntl.h>
-#include <unistd.h>
 
 enum { COUNT = 1000 };
 
@@ -42,8 +41,7 @@ int main(int argc, char **argv) {
     MPI_Win_lock_all(0, window);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) put();
-    for (int looks = 0; looks < 60000 && access(sign, F_OK) != 0; looks++) rest(1000);
-    CHECK(access(sign, F_OK) == 0);
+    await_file(sign);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_sync(window);
     for (int i = 0; rank == 1 && i < COUNT; i++) CHECK(memory[i] == i);

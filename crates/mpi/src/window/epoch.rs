@@ -343,7 +343,7 @@ impl<M: Memory> Window<M> {
             tells.into_iter().try_for_each(|rank| self.freed(endpoint, rank))?;
             return Ok(Vec::new());
         }
-        self.is_flushed(target);
+        self.note_flush(target);
         let asked = self.signal(endpoint, target, Kind::Unlock);
         if let (true, Some(lock)) =
             (self.failed.contains_key(&asked.number), self.locks.get(&target))

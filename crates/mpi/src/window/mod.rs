@@ -394,7 +394,7 @@ impl<M: Memory> Window<M> {
             return from.copy_to(there);
         }
         let head = self.head(Kind::Put, place, from.size())?;
-        self.is_asked_for(place.target, from.size());
+        self.note_request(place.target, from.size());
         let message = head.encode(from.size(), |bytes| from.read(0, bytes));
         Ok(self.tell(endpoint, place.target, message)?)
     }
@@ -419,7 +419,7 @@ impl<M: Memory> Window<M> {
         }
         let head = self.head(Kind::Get, place, size)?;
         fits(size, &into)?;
-        self.is_asked_for(place.target, 0);
+        self.note_request(place.target, 0);
         let pending =
             Pending { target: place.target, into: Some(into), is_awaited, is_lock: false };
         self.ask(endpoint, pending, |number| Head { number, ..head }.alone())
@@ -458,7 +458,7 @@ impl<M: Memory> Window<M> {
             self.change(&there, &head, &packed(&mut from, data), into)?;
             return Ok(None);
         }
-        self.is_asked_for(target, data);
+        self.note_request(target, data);
         let mut make =
             |number| Head { number, ..head.clone() }.encode(data, |bytes| from.read(0, bytes));
         if into.is_none() {
@@ -486,7 +486,7 @@ impl<M: Memory> Window<M> {
             let both = [packed(&mut new, size), packed(&mut expected, size)].concat();
             return self.change(&there, &head, &both, Some(into));
         }
-        self.is_asked_for(place.target, 2 * size);
+        self.note_request(place.target, 2 * size);
         let pending =
             Pending { target: place.target, into: Some(into), is_awaited: false, is_lock: false };
         self.ask(endpoint, pending, |number| {
@@ -506,17 +506,11 @@ impl<M: Memory> Window<M> {
         endpoint: &mut Endpoint<C, Typed<M>>,
         target: Option<u32>,
     ) -> Vec<Access> {
-        let is_meant = |it: &u32| target.is_none_or(|target| target == *it);
-        let mut targets: BTreeSet<u32> = match target {
-            None => self.unflushed.keys().copied().collect(),
-            Some(target) => {
-                self.unflushed.contains_key(&target).then_some(target).into_iter().collect()
-            }
-        };
-        targets.iter().for_each(|target| self.is_flushed(*target));
         // A flush of another thread may be on its way, behind what this one asked for.
-        let asked = self.asked.targets();
-        targets.extend(asked.filter(is_meant));
+        let asked = self.unflushed.keys().copied().chain(self.asked.targets());
+        let asked = asked.filter(|it| target.is_none_or(|target| target == *it));
+        let targets: BTreeSet<u32> = asked.collect();
+        targets.iter().for_each(|target| self.note_flush(*target));
         targets.into_iter().map(|target| self.signal(endpoint, target, Kind::Flush)).collect()
     }
 
@@ -541,13 +535,13 @@ impl<M: Memory> Window<M> {
     }
 
     /// A target is asked for something that has so many bytes.
-    fn is_asked_for(&mut self, target: u32, bytes: usize) {
+    fn note_request(&mut self, target: u32, bytes: usize) {
         *self.unflushed.entry(target).or_default() += bytes + KEPT;
         self.kept += bytes + KEPT;
     }
 
     /// A target that was asked for something is asked to say that all of it is done.
-    fn is_flushed(&mut self, target: u32) {
+    fn note_flush(&mut self, target: u32) {
         self.kept -= self.unflushed.remove(&target).unwrap_or(0);
     }
 
