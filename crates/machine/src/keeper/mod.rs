@@ -32,14 +32,13 @@ mod down;
 mod present;
 mod removal;
 mod supervise;
-mod sys;
 
+pub use crate::node::shepherd::keep_descriptors;
 pub use directory::{Directory, Runtime, check_name};
 pub use down::{Downed, clear_dead, down};
 pub use present::{EMBEDDED, Presence, State};
 pub(crate) use present::{parent, start_time};
 pub(crate) use removal::remove_all;
-pub use sys::keep_descriptors;
 
 use crate::hosts::Ports;
 use crate::hosts::session::Session;
@@ -214,7 +213,7 @@ impl Keeper {
     /// [`Error`] when one of that name is up, or the system refuses.
     pub fn start(runtime: &Runtime, name: &str, mut plan: Plan) -> Result<Keeper, Error> {
         let starting = |what: &str, error| Error::Start { what: what.into(), error };
-        sys::keep_descriptors().map_err(|error| starting("the keeper", error))?;
+        keep_descriptors().map_err(|error| starting("the keeper", error))?;
         let (directory, presence, lock) = settle(runtime, name)?;
         let directory = Arc::new(directory);
         let mut prepared = || {

@@ -104,4 +104,5 @@ pub use script::{NsCommand, ScriptError};
 pub(crate) use spare::{Mounts, Spares};
 pub use spawner::{Error, Spawner, Stdio};
 pub use spec::{FILES, Identity, Instead, Invalid, Spec};
+pub use sys::keep_descriptors;
 pub use ward::{Report, Ward};

@@ -187,7 +187,7 @@ fn streams([stdin, stdout, stderr]: &[OwnedFd; 3]) -> io::Result<()> {
     dup2_stdin(stdin)?;
     dup2_stdout(stdout)?;
     dup2_stderr(stderr)?;
-    sys::close_on_exec_from(3)
+    sys::keep_descriptors()
 }
 
 /// Lets the program find files open, from the first of their descriptors on.

@@ -1,5 +1,5 @@
-//! The system calls that no safe wrapper offers. Everything here is called in the shepherd, which
-//! has one thread.
+//! The system calls that no safe wrapper offers. All but [`keep_descriptors`] is called in the
+//! shepherd, which has one thread.
 #![allow(unsafe_code)]
 
 use std::arch::asm;
@@ -73,17 +73,13 @@ pub(super) fn lend(
         args.cgroup = cgroup.as_raw_fd() as u64;
         let place = [&raw const args as usize, mem::size_of_val(&args), 0, 0, 0];
         match borrowing(libc::SYS_clone3, place, &mut || become_it(false)) {
-            // Old kernels, and sandboxes that hide clone3 from sight.
-            Err(error) if is_unknown_call(&error) => {}
+            // Sandboxes hide clone3 from sight.
+            Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {}
             result => return result,
         }
     }
     let place = [shared as usize | libc::SIGCHLD as usize, 0, 0, 0, 0];
     borrowing(libc::SYS_clone, place, &mut || become_it(cgroup.is_some()))
-}
-
-fn is_unknown_call(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::E2BIG))
 }
 
 /// Makes a call that returns twice: first in a child, which runs `child` on this very stack, below
@@ -192,42 +188,19 @@ pub(super) fn close_from(first: u32) -> io::Result<()> {
     close_range(first, 0)
 }
 
-/// Marks every descriptor from `first` on to be closed by an exec.
-pub(super) fn close_on_exec_from(first: u32) -> io::Result<()> {
-    close_range(first, libc::CLOSE_RANGE_CLOEXEC)
+/// Keeps every descriptor but the standard three from the programs that this process becomes or
+/// starts: also those that it was given itself, by a shell or a scheduler that left them open.
+///
+/// # Errors
+/// The kernel has no such call.
+pub fn keep_descriptors() -> io::Result<()> {
+    close_range(3, libc::CLOSE_RANGE_CLOEXEC)
 }
 
 fn close_range(first: u32, flags: libc::c_uint) -> io::Result<()> {
     // SAFETY: callers hold no descriptor that this closes; setting CLOEXEC invalidates nothing.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, flags) };
-    if result == 0 {
-        return Ok(());
-    }
-    let error = io::Error::last_os_error();
-    if error.raw_os_error() != Some(libc::ENOSYS) {
-        return Err(error);
-    }
-    close_listed(first, flags)
-}
-
-/// Does close_range's work on kernels before 5.9.
-fn close_listed(first: u32, flags: libc::c_uint) -> io::Result<()> {
-    let mut open = Vec::new();
-    for entry in std::fs::read_dir("/proc/self/fd")? {
-        open.extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
-    }
-    for fd in open.into_iter().filter(|fd| *fd >= first as i32) {
-        // SAFETY: as in close_range; the directory's own descriptor, closed by now, is an error
-        // without effect.
-        unsafe {
-            if flags == 0 {
-                libc::close(fd);
-            } else {
-                libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
-            }
-        }
-    }
-    Ok(())
+    check(result as libc::c_int).map(drop)
 }
 
 /// Becomes an identity. This one function sets groups, group and user, in the order that works,
