@@ -21,7 +21,6 @@ use crate::mounts;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// How long to sleep between two looks where the kernel offers nothing to wait for.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -144,10 +143,8 @@ impl Cgroup {
     /// group that does not exist is dead.
     pub fn kill(&self, patience: Duration) -> Result<(), Error> {
         match self.write("cgroup.kill", "1") {
-            Ok(()) => self.wait_until_empty(patience),
-            // Kernels before 5.14, or no such group.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.kill_each(patience),
-            Err(error) => Err(self.kernel("cgroup.kill", error)),
+            Err(error) if !is_gone(&error) => Err(self.kernel("cgroup.kill", error)),
+            _ => self.wait_until_empty(patience),
         }
     }
 
@@ -256,41 +253,6 @@ impl Cgroup {
         }
     }
 
-    /// What `cgroup.kill` does, process by process, until none is left: each may fork meanwhile.
-    fn kill_each(&self, patience: Duration) -> Result<(), Error> {
-        let deadline = Instant::now() + patience;
-        while self.populated()? == Some(true) {
-            for path in self.tree_bottom_up()? {
-                let group = Cgroup { path };
-                let pidfds: Vec<_> = (group.processes()?.into_iter())
-                    .filter_map(|pid| Some((pid, pidfd_open(pid, PidfdFlags::empty()).ok()?)))
-                    .collect();
-                // A pid may have passed to a stranger between the list and the opening. One
-                // that is listed now, as the descriptor is held, is the descriptor's process.
-                let still = group.processes()?;
-                for (_, pidfd) in pidfds.iter().filter(|(pid, _)| still.contains(pid)) {
-                    let _ = pidfd_send_signal(pidfd, Signal::KILL);
-                }
-            }
-            if Instant::now() >= deadline {
-                return Err(Error::Populated { path: self.path.clone(), waited: patience });
-            }
-            std::thread::sleep(PAUSE);
-        }
-        Ok(())
-    }
-
-    fn processes(&self) -> Result<Vec<Pid>, Error> {
-        match fs::read_to_string(self.path.join("cgroup.procs")) {
-            // Processes of other pid namespaces show as 0, which is no pid.
-            Ok(pids) => {
-                Ok(pids.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?)).collect())
-            }
-            Err(error) if is_gone(&error) => Ok(Vec::new()),
-            Err(error) => Err(self.kernel("cgroup.procs", error)),
-        }
-    }
-
     /// The group and all below it, children before parents.
     fn tree_bottom_up(&self) -> Result<Vec<PathBuf>, Error> {
         let mut tree = vec![self.path.clone()];
@@ -389,8 +351,6 @@ fn probe(own: &Path) -> Result<(), Unavailable> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
 
     const HYBRID: &str = "\
@@ -455,28 +415,5 @@ mod tests {
         assert!(!event("", "populated"));
         assert_eq!(number("usage_usec 9\nuser_usec 5\nsystem_usec 4\n", "user_usec"), Some(5));
         assert_eq!(number("user_usec\n", "user_usec"), None);
-    }
-
-    /// What old kernels need; new ones never come here.
-    #[test]
-    fn processes_are_killed_one_by_one_without_a_kill_file() {
-        let Some(hierarchy) = detected() else { return };
-        let name = format!("each-{}", std::process::id());
-        let group = hierarchy.create(&name, "1").unwrap();
-        fs::create_dir(group.path().join("below")).unwrap();
-        let mut children = ["", "below"].map(|below| {
-            let child = Command::new("sleep").arg("1000").spawn().unwrap();
-            let procs = group.path().join(below).join("cgroup.procs");
-            fs::write(procs, child.id().to_string()).unwrap();
-            child
-        });
-        let killed = group.kill_each(Duration::from_secs(20));
-        for child in &mut children {
-            // For the case that it was not.
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
-        hierarchy.sweep(&name, Duration::from_secs(20)).unwrap();
-        killed.unwrap();
     }
 }
