@@ -120,13 +120,13 @@ impl Config {
 mod tests {
     use super::*;
     use crate::scratch::Scratch;
-    use std::fs::{Permissions, metadata, remove_dir_all, remove_file, set_permissions};
+    use std::fs::{Permissions, metadata, remove_file, set_permissions};
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn a_key_is_made_once_for_the_user_alone() {
-        let base = std::env::temp_dir().join(format!("muster-config-{}", std::process::id()));
-        let config = Config::at(base.join("a/muster"));
+        let scratch = Scratch::new("config");
+        let config = Config::at(scratch.join("a/muster"));
         assert!(matches!(config.identity(), Err(Error::None)));
         let (made, is_new) = config.init().expect("a key");
         let (again, is_newer) = config.init().expect("the same");
@@ -137,7 +137,6 @@ mod tests {
         assert_eq!(std::fs::read_dir(&config.path).expect("listed").count(), 1);
         set_permissions(&config.path, Permissions::from_mode(0o750)).expect("changed");
         assert!(matches!(config.identity(), Err(Error::Unfit { .. })));
-        remove_dir_all(base).expect("removed");
     }
 
     /// It said that there was none, and `muster init` that it had to be made by muster init.

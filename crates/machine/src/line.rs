@@ -299,20 +299,20 @@ fn attend(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use muster_fabric::strategy::{Ready, Wait as _};
     use muster_fabric::transport;
     use muster_ninep::host::{self, HostTree};
     use muster_ninep::serve::same_user;
     use muster_ninep::tree::OpenFlags;
     use std::fs;
-    use std::path::PathBuf;
 
     /// A door behind which a directory with one file is served.
     struct Fixture {
-        directory: PathBuf,
-        address: Address,
-        server: Arc<Server>,
         door: Option<Door>,
+        server: Arc<Server>,
+        address: Address,
+        directory: Scratch,
     }
 
     impl Fixture {
@@ -321,10 +321,8 @@ mod tests {
         }
 
         fn looking(name: &str, look: Duration) -> Fixture {
-            let directory = format!("muster-line-{name}-{}", std::process::id());
-            let directory = std::env::temp_dir().join(directory);
-            fs::create_dir_all(&directory).expect("a directory");
-            fs::write(directory.join("greeting"), "hello").expect("a file");
+            let directory = Scratch::new(&format!("line-{name}"));
+            directory.file("greeting", b"hello");
             let tree = Arc::new(
                 HostTree::new(&directory, host::Options { writable: true, ..Default::default() })
                     .expect("a tree"),
@@ -333,14 +331,7 @@ mod tests {
             let server = Arc::new(Server::start(&tree, 1, same_user).expect("a thread"));
             let door = Door::looking(&address, None, server.clone(), look, Box::new(drop));
             let door = Some(door.expect("a socket"));
-            Fixture { directory, address, server, door }
-        }
-    }
-
-    impl Drop for Fixture {
-        fn drop(&mut self) {
-            drop(self.door.take());
-            let _ = fs::remove_dir_all(&self.directory);
+            Fixture { door, server, address, directory }
         }
     }
 
@@ -374,7 +365,7 @@ mod tests {
         let fixture = Fixture::new("circle");
         let content = (0..SIZE as u32).map(|byte| (byte.wrapping_mul(40_503) >> 7) as u8);
         let content: Vec<u8> = content.collect();
-        fs::write(fixture.directory.join("large"), &content).expect("a file");
+        fixture.directory.file("large", &content);
         let circle = Circle::of(&Identity::from_secret(&[7; 32]));
         let at = Address::Tls("127.0.0.1".to_owned(), 0);
         let door = Door::open_to(&circle, &at, fixture.server.clone()).expect("a port");

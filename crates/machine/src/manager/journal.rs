@@ -390,8 +390,8 @@ mod tests {
 
     #[test]
     fn a_torn_line_is_ignored_and_the_next_one_is_not() {
-        let path = std::env::temp_dir().join(format!("muster-journal-{}", std::process::id()));
-        let _ = fs::remove_file(&path);
+        let scratch = Scratch::new("journal");
+        let path = scratch.join("journal");
         let (journal, old) = Journal::open(&path).unwrap();
         assert_eq!(old, []);
         journal.write(&[new(1)]).unwrap();
@@ -416,7 +416,6 @@ mod tests {
         journal.write(&[new(4)]).unwrap();
         let (_, old) = Journal::open(&path).unwrap();
         assert_eq!(old, [new(2), new(3), new(5), new(4)]);
-        fs::remove_file(&path).unwrap();
     }
 
     #[test]

@@ -131,10 +131,8 @@ mod tests {
 
     #[test]
     fn a_recipe_is_remembered_as_long_as_the_file_is_the_same() {
-        let place = std::env::temp_dir().join(format!("muster-recipe-{}", std::process::id()));
-        fs::create_dir_all(&place).unwrap();
-        let path = place.join("file");
-        fs::write(&path, vec![7; 2 * CHUNK + 5]).unwrap();
+        let place = Scratch::new("recipe");
+        let path = place.file("file", &[7; 2 * CHUNK + 5]);
         let recipes = Recipes::remembered(place.join("recipes"));
         let of = || {
             let file = File::open(&path).unwrap();
@@ -155,7 +153,6 @@ mod tests {
         let changed = of();
         assert_ne!(changed.chunks[0], whole.chunks[0]);
         assert_eq!(changed.chunks[1], whole.chunks[1]);
-        fs::remove_dir_all(&place).unwrap();
     }
 
     #[test]

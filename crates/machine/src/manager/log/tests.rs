@@ -31,8 +31,8 @@ fn append_all(log: &JobLog, bytes: &[u8]) {
 
 #[test]
 fn lines_of_ranks_do_not_mix_and_a_restart_finds_all_of_them() {
-    let path = std::env::temp_dir().join(format!("muster-log-{}", std::process::id()));
-    let _ = fs::remove_file(&path);
+    let scratch = Scratch::new("log");
+    let path = scratch.join("log");
     let log = JobLog::open(&path, 2).unwrap();
     fill(&log);
     assert_eq!(merged(&log), "one\nab\ntwo\ncd\n");
@@ -49,7 +49,6 @@ fn lines_of_ranks_do_not_mix_and_a_restart_finds_all_of_them() {
     log.append(1, Output::Stdout, b"end").unwrap();
     log.end_all();
     assert_eq!(merged(&log), "one\nab\ntwo\ncd\nend");
-    fs::remove_file(&path).unwrap();
 }
 
 /// What should be read of ranks, and of all, after such output and all ends.
@@ -87,9 +86,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
     #[test]
     fn whatever_ranks_write_each_stream_is_read_as_it_was_written(written in output()) {
-        let name = format!("muster-log-model-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = fs::remove_file(&path);
+        let scratch = Scratch::new("log-model");
+        let path = scratch.join("log");
         let log = JobLog::open(&path, RANKS).unwrap();
         for (rank, is_err, bytes) in &written {
             log.append(*rank, Output::BOTH[usize::from(*is_err)], bytes).unwrap();
@@ -114,14 +112,13 @@ proptest! {
             drop(state);
             log.locked().rest();
         }
-        fs::remove_file(&path).unwrap();
     }
 }
 
 #[test]
 fn an_index_has_few_pieces_however_many_lines_there_are() {
-    let path = std::env::temp_dir().join(format!("muster-log-many-{}", std::process::id()));
-    let _ = fs::remove_file(&path);
+    let scratch = Scratch::new("log-many");
+    let path = scratch.join("log");
     let log = JobLog::open(&path, 4).unwrap();
     let pieces = || {
         let state = log.locked();
@@ -140,14 +137,13 @@ fn an_index_has_few_pieces_however_many_lines_there_are() {
     assert_eq!(pieces(), (ranks, merged), "few are kept");
     log.locked().rest();
     assert_eq!(pieces(), (0, 0));
-    fs::remove_file(&path).unwrap();
 }
 
 #[test]
 fn of_many_ranks_that_have_written_nothing_nothing_is_kept() {
-    let path = std::env::temp_dir().join(format!("muster-log-silent-{}", std::process::id()));
+    let scratch = Scratch::new("log-silent");
     for (ranks, kept) in [(3, 3), (2000, 0)] {
-        let _ = fs::remove_file(&path);
+        let path = scratch.join(ranks.to_string());
         let log = JobLog::open(&path, ranks).unwrap();
         log.append(1, Output::Stdout, b"well\n").unwrap();
         log.end_all();
@@ -156,13 +152,12 @@ fn of_many_ranks_that_have_written_nothing_nothing_is_kept() {
         log.locked().awaken().unwrap();
         assert_eq!(of_rank(&log, 1, 0, 5), "well\n");
     }
-    fs::remove_file(&path).unwrap();
 }
 
 #[test]
 fn the_next_attempt_writes_behind_the_first_which_is_not_heard_any_more() {
-    let path = std::env::temp_dir().join(format!("muster-log-again-{}", std::process::id()));
-    let _ = fs::remove_file(&path);
+    let scratch = Scratch::new("log-again");
+    let path = scratch.join("log");
     let first = JobLog::open(&path, 2).unwrap();
     first.hold();
     first.append(0, Output::Stdout, b"one\nhal").unwrap();
@@ -188,13 +183,12 @@ fn the_next_attempt_writes_behind_the_first_which_is_not_heard_any_more() {
     check(&log);
     log.end_all();
     assert_eq!(log.locked().open, [0, 0]);
-    fs::remove_file(&path).unwrap();
 }
 
 #[test]
 fn what_a_job_that_is_done_has_written_is_looked_for_when_somebody_asks() {
-    let path = std::env::temp_dir().join(format!("muster-log-rest-{}", std::process::id()));
-    let _ = fs::remove_file(&path);
+    let scratch = Scratch::new("log-rest");
+    let path = scratch.join("log");
     let log = JobLog::open(&path, 2).unwrap();
     fill(&log);
     log.append(1, Output::Stdout, b"end").unwrap();
@@ -215,7 +209,6 @@ fn what_a_job_that_is_done_has_written_is_looked_for_when_somebody_asks() {
     assert_eq!(of_rank(&log, 0, 0, 100), "ab\ncd\n");
     assert_eq!(state(&log), (length, [0; 2], 2));
     assert!(log.locked().merged[0].ended);
-    fs::remove_file(&path).unwrap();
 }
 
 /// Who listed the jobs of a mount had all that they had printed read, while nobody was answered.
@@ -246,8 +239,8 @@ fn a_long_log_of_a_job_that_is_done_is_looked_through_for_who_reads_it_and_not_f
 /// next one's beginning was subtracted from a smaller number.
 #[test]
 fn a_read_may_end_inside_a_piece() {
-    let path = std::env::temp_dir().join(format!("muster-log-inside-{}", std::process::id()));
-    let _ = fs::remove_file(&path);
+    let scratch = Scratch::new("log-inside");
+    let path = scratch.join("log");
     let log = JobLog::open(&path, 2).unwrap();
     fill(&log);
     let whole = "ab\ncd\n";
@@ -257,7 +250,6 @@ fn a_read_may_end_inside_a_piece() {
             assert_eq!(read, whole[from..from + count]);
         }
     }
-    fs::remove_file(&path).unwrap();
 }
 
 /// A log that somebody takes, with a record of 64 KiB from each of two ranks in turn.
@@ -277,8 +269,8 @@ fn long(path: &Path, records: u64) -> JobLog {
 #[test]
 fn what_was_taken_makes_room_and_the_rest_keeps_its_places() {
     use std::os::unix::fs::MetadataExt;
-    let path = std::env::temp_dir().join(format!("muster-log-taken-{}", std::process::id()));
-    JobLog::remove(&path);
+    let scratch = Scratch::new("log-taken");
+    let path = scratch.join("log");
     let records = 4096;
     let log = long(&path, records);
     log.append(1, Output::Stderr, b"half a li").unwrap();
@@ -330,8 +322,8 @@ fn what_was_taken_makes_room_and_the_rest_keeps_its_places() {
 #[test]
 fn who_writes_more_than_is_taken_waits_until_it_is_or_nobody_takes_it() {
     use std::sync::atomic::{AtomicUsize, Ordering};
-    let path = std::env::temp_dir().join(format!("muster-log-room-{}", std::process::id()));
-    JobLog::remove(&path);
+    let scratch = Scratch::new("log-room");
+    let path = scratch.join("log");
     let went = Arc::new(AtomicUsize::new(0));
     let wait = |log: &JobLog| {
         let went = went.clone();
@@ -367,13 +359,12 @@ fn who_writes_more_than_is_taken_waits_until_it_is_or_nobody_takes_it() {
     assert_eq!(went.load(Ordering::Relaxed), 3, "it is another attempt that waits");
     next.let_go();
     assert_eq!(went.load(Ordering::Relaxed), 4, "the job is being ended");
-    JobLog::remove(&path);
 }
 
 #[test]
 fn nothing_goes_that_one_of_several_who_take_it_has_not_or_of_a_job_that_needs_none() {
-    let path = std::env::temp_dir().join(format!("muster-log-several-{}", std::process::id()));
-    JobLog::remove(&path);
+    let scratch = Scratch::new("log-several");
+    let path = scratch.join("log");
     let log = long(&path, 4096);
     let mut state = log.locked();
     let (slow, length) = (state.taken.open(0), state.length);
@@ -391,14 +382,13 @@ fn nothing_goes_that_one_of_several_who_take_it_has_not_or_of_a_job_that_needs_n
     state.take(1, length);
     assert_eq!(state.gone(), 0);
     drop(state);
-    JobLog::remove(&path);
 }
 
 /// One rank printed dots while the others printed lines: all lines went with the first dots.
 #[test]
 fn a_line_that_takes_long_costs_the_merged_stream_nothing_that_is_kept() {
-    let path = std::env::temp_dir().join(format!("muster-log-dots-{}", std::process::id()));
-    JobLog::remove(&path);
+    let scratch = Scratch::new("log-dots");
+    let path = scratch.join("log");
     let log = long(&path, 4);
     log.append(1, Output::Stdout, b"....").unwrap();
     let line = [vec![b'y'; PIECE_MAX - 1], vec![b'\n']].concat();
@@ -413,5 +403,4 @@ fn a_line_that_takes_long_costs_the_merged_stream_nothing_that_is_kept() {
     assert!(state.gone() > 0 && kept >= taken::STEP, "{kept}");
     assert_eq!(index.read(&state.file, whose, index.end - 6, 6).unwrap(), b" done\n");
     drop(state);
-    JobLog::remove(&path);
 }
