@@ -40,10 +40,6 @@ impl Qid {
     pub const APPEND: u8 = 0x40;
     /// Exclusive use.
     pub const EXCL: u8 = 0x20;
-    /// Authentication file.
-    pub const AUTH: u8 = 0x08;
-    /// Not to be backed up.
-    pub const TMP: u8 = 0x04;
     /// Symbolic link.
     pub const SYMLINK: u8 = 0x02;
 

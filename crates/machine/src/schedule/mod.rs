@@ -456,11 +456,6 @@ impl Schedule {
         self.cluster.pending.iter().map(|ask| ask.job).collect()
     }
 
-    /// Whether a job waits.
-    pub fn is_pending(&self, job: u32) -> bool {
-        self.cluster.pending.iter().any(|ask| ask.job == job)
-    }
-
     /// Why a job waits: `4 nodes asked, 2 free; ahead of it: job 3`. `name` knows what a node of a
     /// number is called. Jobs that its owner does not see are not named.
     pub fn reason(

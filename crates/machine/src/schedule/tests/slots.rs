@@ -47,7 +47,7 @@ fn buddies_lie_above_each_other_and_who_fits_nowhere_waits() {
 fn buddies_take_what_is_free_where_no_slot_has_a_block() {
     let nodes = |schedule: &Schedule, job| schedule.cluster.running[&job].nodes.clone();
     let mut schedule = matrix("gang slots=1 placement=buddy", &[1, 4]);
-    assert_eq!((nodes(&schedule, 0), schedule.is_pending(1)), (vec![0], false));
+    assert_eq!((nodes(&schedule, 0), schedule.waiting()), (vec![0], vec![]));
     assert_eq!(nodes(&schedule, 1), [1, 2, 3, 4]);
     schedule.submit(Ask { job: 2, nodes: 1, ..Ask::default() });
     schedule.step(Duration::ZERO);
@@ -94,7 +94,7 @@ fn while_nothing_may_start_those_that_run_take_turns_all_the_same() {
     (0..2).for_each(|node| schedule.set_up(node, true));
     assert_eq!(schedule.step(Duration::ZERO), []);
     assert_eq!(schedule.slots().slots, [vec![0], vec![1]]);
-    assert!(schedule.is_pending(2));
+    assert_eq!(schedule.waiting(), [2]);
     schedule.hold(false);
     assert_eq!(schedule.step(Duration::ZERO), [Start { job: 2, nodes: vec![1] }]);
 }
