@@ -194,7 +194,7 @@ fn check(node: NodeId, peer: &Peer) -> std::result::Result<(), String> {
             Err("without protection only nodes of one machine talk to each other".to_owned())
         }
         (None, Protection::Local | Protection::Plain) => Ok(()),
-        (None, Protection::KernelTls | Protection::Tls) => Err("it has shown no key".to_owned()),
+        (None, Protection::Tls) => Err("it has shown no key".to_owned()),
     }
 }
 

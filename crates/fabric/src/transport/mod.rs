@@ -67,8 +67,6 @@ pub enum Protection {
     Local,
     /// Nobody.
     Plain,
-    /// TLS in the kernel.
-    KernelTls,
     /// TLS in this process.
     Tls,
 }
