@@ -7,6 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use muster_machine::mounts::{self, Mount};
 
 /// How long what a command leaves to be done may take.
 const SETTLE: Duration = Duration::from_millis(300);
@@ -77,15 +78,12 @@ impl Meter {
 
 /// Our group in the hierarchy that counts, by the texts of mountinfo and of `/proc/self/cgroup`.
 fn own(mounts: &str, groups: &str) -> Option<PathBuf> {
-    // ID PARENT DEVICE ROOT POINT OPTIONS... - TYPE SOURCE OPTIONS
     let mount = |kind: &str, option: &str| {
-        mounts.lines().find_map(|line| {
-            let (left, right) = line.split_once(" - ")?;
-            let mut right = right.split(' ');
-            let is_it = right.next() == Some(kind)
-                && (option.is_empty() || right.nth(1)?.split(',').any(|word| word == option));
-            is_it.then(|| left.split(' ').nth(4)).flatten()
-        })
+        let is_it = |mount: &Mount| {
+            let has = option.is_empty() || mount.options.split(',').any(|word| word == option);
+            mount.kind == kind && has
+        };
+        Some(mounts::read(mounts.as_bytes()).find(is_it)?.at)
     };
     // NUMBER:CONTROLLERS:PATH
     let path = |controller: &str| {
@@ -98,9 +96,9 @@ fn own(mounts: &str, groups: &str) -> Option<PathBuf> {
     let one = || Some((mount("cgroup", "cpuacct")?, path("cpuacct")?));
     let two = || Some((mount("cgroup2", "")?, path("")?));
     let (mount, path) = one().or_else(two)?;
-    let own = PathBuf::from(mount).join(path.trim_start_matches('/'));
+    let own = mount.join(path.trim_start_matches('/'));
     // A container may be shown a part of it only.
-    Some(if own.is_dir() { own } else { mount.into() })
+    Some(if own.is_dir() { own } else { mount })
 }
 
 impl Drop for Meter {

@@ -19,6 +19,8 @@ pub struct Mount {
     pub kind: String,
     /// What is mounted.
     pub source: String,
+    /// How, as that kind of file system has it, with commas.
+    pub options: String,
 }
 
 /// All mounts of a table; of several at one place the topmost is the last.
@@ -36,7 +38,8 @@ fn mount(line: &[u8]) -> Option<Mount> {
     let (root, at) = (words.next()?.into(), words.next()?.into());
     let mut behind = words.skip_while(|word| word != "-").skip(1);
     let mut text = || Some(behind.next()?.to_string_lossy().into_owned());
-    Some(Mount { id, device, root, at, kind: text()?, source: text()? })
+    let (kind, source, options) = (text()?, text()?, text()?);
+    Some(Mount { id, device, root, at, kind, source, options })
 }
 
 /// Undoes the octal escapes of blanks.
@@ -67,7 +70,7 @@ mod tests {
     fn mounts_are_read_with_blanks_and_tags_in_them() {
         let table = b"22 1 0:20 / /proc rw - proc proc rw\n\
             nonsense\n - cgroup2\n\
-            40 22 8:44 /pod /a\\040b\\011c\\134040\\ rw shared:3 master:1 - fuse.muster m rw\n";
+            40 22 8:44 /pod /a\\040b\\011c\\134040\\ rw shared:3 master:1 - fuse.muster m rw,a\n";
         let found: Vec<Mount> = read(table).collect();
         assert_eq!((found.len(), &*found[0].kind), (2, "proc"));
         let blanks = Mount {
@@ -77,6 +80,7 @@ mod tests {
             at: "/a b\tc\\040\\".into(),
             kind: "fuse.muster".into(),
             source: "m".into(),
+            options: "rw,a".into(),
         };
         assert_eq!(found[1], blanks);
     }
