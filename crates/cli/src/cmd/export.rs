@@ -1,7 +1,7 @@
 //! `muster export`: a directory of this machine, served over 9P.
 
 use super::{Usage, because};
-use crate::sys::EndSignals;
+use crate::sys;
 use anyhow::Result;
 use muster_ninep::address::Address;
 use muster_ninep::host::{HostTree, Options};
@@ -11,6 +11,7 @@ use muster_ninep::tree::Peer;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
@@ -35,7 +36,10 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode> {
     let address = address(&args.listen)?;
-    let signals = EndSignals::hold();
+    let (tell, signals) = channel();
+    // It ends but once.
+    let heeded = sys::heed(&sys::END, move |signal| _ = tell.send(signal));
+    heeded.map_err(because("signals", "E152"))?;
     // Each client's fids hold some. With fewer they have fewer.
     let _ = muster_machine::descriptors::take_all();
     let options = Options { writable: args.rw, ..Options::default() };
@@ -55,7 +59,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()?;
-    signals.wait();
+    signals.recv()?;
     Ok(ExitCode::SUCCESS)
 }
 

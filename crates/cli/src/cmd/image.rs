@@ -4,7 +4,7 @@ use super::progress::Progress;
 use super::{SCHEMA, print_json, refused, table};
 use crate::cluster::{Context, unlike};
 use crate::run::failure::exit;
-use crate::sys::EndSignals;
+use crate::sys;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::CHUNK;
 use muster_base::span;
@@ -122,8 +122,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
             push(&connect(context)?, context, image, file)?;
         }
         Order::Fetch { image, output, from, key, term, json } => {
-            // To ask the cluster where it is takes threads, which would take the signals.
-            let stop = Stop::at_signals();
+            let stop = Stop::at_signals()?;
             let (server, circle) = server(context, from.as_deref(), key.as_deref())?;
             let (name, arch, file) = (image.name.clone(), image.arch.clone(), output.clone());
             return fetch(Ask { server, circle, name, arch, file }, &stop, *term, *json);
@@ -379,12 +378,12 @@ struct Stop {
 }
 
 impl Stop {
-    /// One that heeds signals from now on: call it before other threads start.
-    fn at_signals() -> Arc<Stop> {
-        let (signals, stop) = (EndSignals::hold(), Arc::new(Stop::default()));
+    /// One that heeds signals from now on.
+    fn at_signals() -> Result<Arc<Stop>> {
+        let stop = Arc::new(Stop::default());
         let by = stop.clone();
-        crate::run::spawn(move || by.stop(signals.wait()));
-        stop
+        sys::heed(&sys::END, move |signal| by.stop(signal))?;
+        Ok(stop)
     }
 
     fn have(&self, word: Sender<Word>) {

@@ -4,7 +4,7 @@ use super::because;
 use super::umount::{is_dead, mount_at, place, unmount};
 use crate::cluster::Context;
 use crate::fuse;
-use crate::sys::EndSignals;
+use crate::sys;
 use anyhow::{Result, anyhow, bail};
 use muster_machine::keeper::keep_descriptors;
 use muster_machine::mounts::Mount;
@@ -56,18 +56,22 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if inside.next().is_some() {
         bail!("{} is not empty: a mount would hide what is in it  [E151]", dir.display());
     }
-    // Before there are threads that would take them.
-    let signals = args.foreground.then(EndSignals::hold);
     let mut client = context.connect()?;
     if !args.foreground {
         drop(client);
         background(context, &dir)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if let Some(signals) = signals {
-        let at = dir.clone();
-        crate::run::spawn(move || unmount_at_signal(&signals, &at));
-    }
+    let (at, mut is_unmounted) = (dir.clone(), false);
+    let end = move |signal| {
+        // What is in use stays until nobody uses it, or somebody insists. Where nothing is mounted
+        // yet, or it cannot be helped, it ends at once; nobody else would take the mount away.
+        if is_unmounted || unmount(&at, true).is_err() {
+            std::process::exit(128 + signal);
+        }
+        is_unmounted = true;
+    };
+    sys::heed(&sys::END, end).map_err(because("signals", "E151"))?;
     while serve(&client, context, &dir)? {
         match context.connect_again() {
             Some(next) => client = next,
@@ -100,17 +104,6 @@ fn serve(client: &Client, context: &Context, dir: &Path) -> Result<bool> {
         let _ = unmount(dir, true);
     }
     Ok(is_gone)
-}
-
-/// Nobody else would take the mount away when this process has ended.
-fn unmount_at_signal(signals: &EndSignals, dir: &Path) {
-    let mut signal = signals.wait();
-    // What is in use stays until nobody uses it, or somebody insists.
-    if unmount(dir, true).is_ok() {
-        signal = signals.wait();
-    }
-    // Else nothing is mounted yet, or it cannot be helped.
-    std::process::exit(128 + signal);
 }
 
 /// Starts a process that serves the mount; returns when it is there.

@@ -6,6 +6,7 @@ use super::{SCHEMA, Usage, because, print_json, refused, turns};
 use crate::cluster::{Context, cluster_flag, node_names, wait_until_joined};
 use crate::errand;
 use crate::stand_in::{self, StandIn};
+use crate::sys;
 use anyhow::{Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::{expand, fold};
@@ -19,7 +20,7 @@ use muster_machine::keeper::{self, State, keep_descriptors};
 use muster_machine::memory::read_period;
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::IpAddr;
 use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
@@ -34,9 +35,6 @@ const GONE: (Duration, Duration) = (Duration::from_secs(15), Duration::from_mill
 /// How long a keeper may take to start the daemons of one machine, which takes milliseconds unless
 /// it has to end what a crash has left.
 const READY: Duration = Duration::from_secs(60);
-
-/// What may end this while it waits.
-const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// Bring up a cluster of node daemons, on this machine or on several hosts.
 ///
@@ -311,14 +309,9 @@ impl Starting {
     /// Starts the keeper as a process of its own.
     fn begin(context: &Context, args: &Args, order: Option<&Order>) -> Result<Starting> {
         let (tell, events) = channel();
-        let signals = crate::run::watch_signals(&SIGNALS)?;
         let heard = tell.clone();
-        crate::run::spawn(move || {
-            for signal in BufReader::new(signals).bytes().map_while(Result::ok) {
-                // Nobody listens when it is over.
-                let _ = heard.send(Event::Signal(signal.into()));
-            }
-        });
+        // Nobody listens when it is over.
+        sys::heed(&sys::END, move |signal| drop(heard.send(Event::Signal(signal))))?;
         let mut command = Command::new("/proc/self/exe");
         command.arg0("muster").args(["--cluster", &context.cluster, "daemon", "keeper"]);
         match order {

@@ -30,7 +30,6 @@ mod signals;
 pub mod srun;
 mod submit;
 mod summary;
-mod sys;
 pub mod template;
 #[cfg(test)]
 mod tests;
@@ -42,7 +41,6 @@ pub use line::Connect;
 pub use mistakes::look;
 pub use session::{print_failure, run};
 pub use submit::of_partition;
-pub use sys::watch as watch_signals;
 
 use crate::cmd::table::shown;
 use muster_machine::manager::spec::{Spec, Status};

@@ -12,9 +12,10 @@ use super::program::{Binary, Program};
 use super::pump;
 use super::show::{Kept, Show, Stuck, Style, Unwritable};
 use super::signals::{Action, Plan};
-use super::{Cluster, Input, Wish, input, library, notes, print, say, show, submit, summary, sys};
+use super::{Cluster, Input, Wish, input, library, notes, print, say, show, submit, summary};
 use crate::cmd::progress::Progress;
 use crate::members;
+use crate::sys::heed;
 use muster_machine::manager::spec::{Spec, Status};
 use muster_machine::node::LIBRARIES;
 use muster_machine::relay::pack::{Load, PackError};
@@ -22,7 +23,7 @@ use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, Error};
 use serde_json::{Value, json};
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -58,7 +59,9 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
     let told = Events(told);
     // To open a file may take for ever. Until that is done a signal ends this process as any other.
     let result = Ready::to_go(wish).and_then(|ready| {
-        watch_signals(&told)?;
+        let (tell, said) = (told.clone(), |error| format!("signals: {}", super::said(&error)));
+        let heeded = heed(&FORWARDED, move |signal| tell.tell(Event::Signal(signal)));
+        heeded.map_err(|error| Failure::new("E402", exit::OURS, said(error)))?;
         run_told(ready, cluster, told, &events)
     });
     if let (true, Err(failure)) = (json, &result) {
@@ -159,23 +162,6 @@ fn gather(wish: &Wish, spec: &mut Spec) -> Result<Load, PackError> {
         load.add_shared(&library.path, LIBRARIES, &library.name)?;
     }
     Ok(load)
-}
-
-fn watch_signals(told: &Events) -> Result<(), Failure> {
-    let pipe = sys::watch(&FORWARDED);
-    let mut pipe: File = pipe.map_err(|error| {
-        Failure::new("E402", exit::OURS, format!("signals: {}", super::said(&error)))
-    })?;
-    let told = told.clone();
-    super::spawn(move || {
-        let mut bytes = [0; 16];
-        while let Ok(count) = pipe.read(&mut bytes) {
-            for byte in &bytes[..count] {
-                told.tell(Event::Signal((*byte).into()));
-            }
-        }
-    });
-    Ok(())
 }
 
 /// The job while it runs.

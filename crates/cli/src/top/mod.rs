@@ -18,13 +18,13 @@ mod screen;
 
 use crate::cluster::Context;
 use crate::members::{self, JobName, Member};
-use crate::run;
+use crate::sys::heed;
 use anyhow::{Result, anyhow};
 use crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use model::{Action, Key, Model, Part, Sight};
 use muster_ninep::client::Client;
 use screen::Screen;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -75,14 +75,8 @@ pub fn live(context: &Context, interval: Duration) -> Result<ExitCode> {
     let (kills, to_kill) = mpsc::channel();
     // Before the terminal is changed: from here on no signal ends this process half-way.
     let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
-    let mut signals = run::watch_signals(&signals)?;
     let told = events.clone();
-    thread::spawn(move || {
-        let mut signal = [0];
-        while signals.read_exact(&mut signal).is_ok() && told.send(Event::Signal(signal[0])).is_ok()
-        {
-        }
-    });
+    heed(&signals, move |signal| drop(told.send(Event::Signal(signal as u8))))?;
     let told = events.clone();
     thread::spawn(move || looker.run(&told, &to_kill));
     let mut screen = Screen::open()?;
