@@ -21,7 +21,7 @@ fn eight_nodes_run_a_job_and_nothing_remains() {
     assert_eq!(nodes["transport"], "unix");
     let listed = nodes["nodes"].as_array().expect("nodes");
     assert_eq!(listed.len(), 8);
-    assert!(listed.iter().all(|node| node["state"] == "up"));
+    assert!(listed.iter().all(|node| node["state"] == "up" && node["cpus"].as_u64() > Some(0)));
     cluster.muster(&["up", "-N", "2"]).run().code(1).says("E124");
     cluster.down();
 }

@@ -286,7 +286,7 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
         cluster.muster(args).run().code(1).sentence("E120");
     }
     cluster.muster(&["--cluster", "x", "run", "true"]).run().code(125).sentence("E120");
-    cluster.muster(&["down"]).run().ok();
+    assert!(cluster.muster(&["down"]).run().ok().out.contains("nothing to do"));
     cluster.leftovers();
     // A directory that others may write.
     fs::create_dir(cluster.runtime()).unwrap();
@@ -326,8 +326,11 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
     }
     // What is relative is so to where each command is called.
     let call = |args: &[&str]| cluster.muster(args).env("MUSTER_RUNTIME", "../r").run();
-    call(&["up", "-N", "1"]).ok();
+    let up = call(&["up", "-N", "1", "--json"]).ok().json();
+    assert_eq!((&up["schema"], &up["nodes"]), (&1.into(), &serde_json::json!(["n0"])));
     assert_eq!(call(&["run", "echo", "well"]).ok().out, "well\n");
+    call(&["cat", "/nodes/n9/mem"]).code(1).sentence("E160");
+    call(&["kill", "7"]).code(1).says_only("no job 7");
     for (path, why) in [
         ("/", "this is a directory"),
         ("/nodes/n0/name/x", "what it would be in is not a directory"),
@@ -335,8 +338,27 @@ fn commands_say_what_is_wrong_with_the_surroundings() {
         let said = call(&["write", path, "x"]).code(1).err;
         assert_eq!(said, format!("muster: {path}: {why}  [E160]\n"));
     }
-    call(&["down"]).ok();
+    assert!(call(&["down"]).ok().out.contains("node n0 ended"));
     cluster.leftovers();
+}
+
+#[test]
+fn mistakes_are_told_in_one_sentence_with_status_2() {
+    let cluster = Cluster::none("t0140usage");
+    let object = cluster.muster(&["run", "--json", "-n", "0", "true"]).run().code(2).json();
+    assert_eq!((&object["exit"], &object["error"]["id"]), (&2.into(), &"E100".into()));
+    for (words, part) in [
+        (&["pss"][..], "'ps'"),
+        (&["up", "-N", "0"], "1..=256"),
+        (&["up", "--tolerate-missing"], "--hosts"),
+        (&["kill", "-s", "FOO", "1"], "[E163]"),
+        (&["cp", "a", "b"], "colon"),
+        (&["export", "/", "--listen", "0.0.0.0:0"], "[E150]"),
+        (&["explain", "E999x"], "muster explain"),
+        (&["--cluster", "a/b", "ps"], "[E130]"),
+    ] {
+        cluster.muster(words).run().code(2).says_only(part);
+    }
 }
 
 /// It sounded like a directory that is not there.

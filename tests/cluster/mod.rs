@@ -628,6 +628,13 @@ impl Output {
         self
     }
 
+    /// It said one line, with this in it.
+    #[track_caller]
+    pub fn says_only(self, text: &str) -> Output {
+        assert_eq!(self.err.lines().count(), 1, "one sentence: {self:?}");
+        self.says(text)
+    }
+
     /// Without a loader's own words, which come before ours, from each rank.
     pub fn without_loaders(mut self) -> Output {
         let is_ours = |line: &&str| !line.contains("error while load");
