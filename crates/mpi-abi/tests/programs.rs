@@ -64,3 +64,10 @@ fn a_program_in_fortran_finds_its_subroutines_and_what_stands_for_no_argument() 
     let got = (ran.status, ran.out.as_str(), ran.err.as_str());
     assert_eq!(got, (Some(0), "all good\n", "seen\n"), "a tool sees Fortran's calls");
 }
+
+#[test]
+fn a_program_whose_reals_are_made_wider_knows_the_time() {
+    let tree = Installed::new();
+    let ran = run(compile(&tree, "mpifort", "wider.f", &["-fdefault-real-8"]));
+    assert_eq!((ran.status, ran.out.as_str()), (Some(0), "all good\n"), "{}", ran.err);
+}

@@ -62,7 +62,7 @@ pub fn header() -> String {
     }
     text.push_str("\n!     The functions that are no subroutines.\n");
     for (kind, names) in
-        [("DOUBLE PRECISION", ["WTIME", "WTICK"]), ("INTEGER(KIND=8)", ["AINT_ADD", "AINT_DIFF"])]
+        [("REAL(KIND=8)", ["WTIME", "WTICK"]), ("INTEGER(KIND=8)", ["AINT_ADD", "AINT_DIFF"])]
     {
         for prefix in ["", "P"] {
             let names = names.map(|name| format!("{prefix}MPI_{name}")).join(", ");
