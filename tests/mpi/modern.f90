@@ -72,6 +72,14 @@ contains
     ierror = MPI_SUCCESS
   end subroutine cancel_it
 
+  subroutine in_file(datatype, extent, extra_state, ierror)
+    type(MPI_Datatype) :: datatype
+    integer(MPI_ADDRESS_KIND) :: extent, extra_state
+    integer :: ierror
+    extent = extra_state
+    ierror = merge(MPI_ERR_TYPE, MPI_SUCCESS, datatype == MPI_DATATYPE_NULL)
+  end subroutine in_file
+
   ! What compilers know of a type beside its members has to be linked.
   integer function bits_of(what)
     class(*), intent(in) :: what
@@ -94,6 +102,7 @@ program modern
   call memory()
   call grids()
   call generalized()
+  call representations()
   if (bits_of(MPI_COMM_SELF) /= bits_of(rank) .or. bits_of(MPI_STATUS_IGNORE) /= 256) stop 1
   if (rank == 0) print '(a, i0)', 'ok ', ranks
   call MPI_Finalize()
@@ -260,4 +269,24 @@ contains
     call MPI_Get_elements(status, MPI_INTEGER, count)
     if (count /= 5 .or. freed /= 5) stop 29
   end subroutine generalized
+
+  ! One that converts nothing, of large counts, and so may be that of a file.
+  subroutine representations()
+    type(MPI_File) :: file
+    integer, parameter :: mode = MPI_MODE_RDWR + MPI_MODE_CREATE + MPI_MODE_DELETE_ON_CLOSE
+    integer(MPI_ADDRESS_KIND) :: extra
+    integer(MPI_OFFSET_KIND) :: at
+    integer :: error
+    character(80) :: name
+    extra = 4
+    call MPI_Register_datarep_c('own', MPI_CONVERSION_FN_NULL_C, MPI_CONVERSION_FN_NULL_C, &
+        in_file, extra)
+    call system_clock(at)
+    write (name, '(a, i0, a, i0)') '/tmp/muster-modern-', at, '-', rank
+    call MPI_File_open(MPI_COMM_SELF, name, mode, MPI_INFO_NULL, file)
+    at = 0
+    call MPI_File_set_view(file, at, MPI_INTEGER, MPI_INTEGER, 'own', MPI_INFO_NULL, error)
+    if (error /= MPI_SUCCESS) stop 46
+    call MPI_File_close(file)
+  end subroutine representations
 end program modern

@@ -155,3 +155,7 @@ subroutines! {
 /// What stands for a data representation's missing conversion, and is never called.
 #[unsafe(no_mangle)]
 extern "C" fn mpi_conversion_fn_null_() {}
+
+/// The same for large counts.
+#[unsafe(no_mangle)]
+extern "C" fn mpi_conversion_fn_null_c_() {}

@@ -55,7 +55,7 @@ pub(super) enum Meaning {
     NoConversion,
 }
 
-const SYMBOLS: [(&CStr, Meaning); 17] = [
+const SYMBOLS: [(&CStr, Meaning); 18] = [
     (c"muster_own_bottom", Meaning::Bottom),
     (c"muster_own_in_place", Meaning::InPlace),
     (c"muster_own_buffer_automatic", Meaning::Automatic),
@@ -73,6 +73,7 @@ const SYMBOLS: [(&CStr, Meaning); 17] = [
     (c"muster_unweighted_", Meaning::Unweighted),
     (c"muster_weights_empty_", Meaning::NoWeights),
     (c"mpi_conversion_fn_null_", Meaning::NoConversion),
+    (c"mpi_conversion_fn_null_c_", Meaning::NoConversion),
 ];
 
 /// Addresses, and what they stand for. They are compared and never followed.
