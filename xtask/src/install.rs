@@ -155,6 +155,33 @@ mod tests {
     }
 
     #[test]
+    fn a_checkout_that_may_not_be_written_has_a_library_to_link_with() {
+        let root = root().expect("cargo runs tests");
+        let checkout = std::env::temp_dir().join(format!("xtask-kept-{}", std::process::id()));
+        let built = checkout.join("target/release");
+        for folder in [&checkout.join("bin"), &checkout.join("may-not"), &built] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        fs::copy(root.join("bin/mpicc"), checkout.join("bin/mpicc")).expect("it is there");
+        fs::write(built.join("libmpi_abi.so"), "").expect("a file");
+        let refused = checkout.join("may-not/ln");
+        fs::write(&refused, "#!/bin/sh\necho no >&2\nexit 1\n").expect("a file");
+        fs::set_permissions(refused, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        let path = std::env::var("PATH").expect("cargo was found by it");
+        let path = format!("{}:{path}", checkout.join("may-not").display());
+        let mut command = Command::new("sh");
+        for other in ["MUSTER_LIB", "CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"] {
+            command.env_remove(other);
+        }
+        command.arg(checkout.join("bin/mpicc")).arg("-showme:libdirs").env("PATH", path);
+        let done = command.output();
+        fs::remove_dir_all(&checkout).expect("removed");
+        let done = done.expect("there is a shell");
+        let [said, complaint] = [done.stdout, done.stderr].map(|it| String::from_utf8(it).unwrap());
+        assert_eq!((said, &*complaint), (format!("{}\n", built.display()), ""));
+    }
+
+    #[test]
     fn an_installed_wrapper_finds_what_is_beside_it() {
         let root = root().expect("cargo runs tests");
         let place = std::env::temp_dir().join(format!("xtask-install-{}", std::process::id()));
