@@ -18,6 +18,8 @@ const WORLD: u64 = 4;
 const SELF: u64 = 8;
 
 /// A collective's tag: which of its communicator it is, in these bits, and above them its family.
+/// The sign is for those that are kept to be started again and again: their tags stay in use while
+/// the count of the others comes round.
 const COUNTED: u32 = (1 << 24) - 1;
 const FAMILIES: u8 = (1 << 7) - 1;
 
@@ -50,6 +52,8 @@ pub struct Communicator {
     /// Communicators made of it so far by all members, and collectives.
     children: AtomicU32,
     collectives: AtomicU32,
+    /// Collectives of it that are kept.
+    kept: AtomicU32,
     /// Channels of partitioned messages that this process has made of it.
     channels: AtomicU32,
     /// Communicators made by some of its members, by who they are.
@@ -83,9 +87,19 @@ pub fn answers_to(context: u64) -> u64 {
 
 impl Communicator {
     fn new(context: u64, group: Group, remote: Option<Group>, rank: u32) -> Communicator {
-        let [children, collectives, channels] = [0; 3].map(AtomicU32::new);
+        let [children, collectives, kept, channels] = [0; 4].map(AtomicU32::new);
         let parties = Mutex::default();
-        Communicator { context, group, remote, rank, children, collectives, channels, parties }
+        Communicator {
+            context,
+            group,
+            remote,
+            rank,
+            children,
+            collectives,
+            kept,
+            channels,
+            parties,
+        }
     }
 
     /// All processes of the job.
@@ -177,6 +191,12 @@ impl Communicator {
         self.collective(self.next_tag(family))
     }
 
+    /// How the next one sees it that is kept. None that ends takes its messages.
+    pub fn next_kept(&self, family: u8) -> Shape {
+        let count = self.kept.fetch_add(1, Ordering::Relaxed);
+        self.collective(tag_of(family, count) | i32::MIN)
+    }
+
     /// The one behind which its ranks end. They need not have called as many before: who has called
     /// one for nothing, a broadcast as its root, comes to its end all the same.
     pub fn last_collective(&self) -> Shape {
@@ -197,7 +217,7 @@ impl Communicator {
     /// The tag of the next collective's messages. No two threads ask for one at once: that is for
     /// the program to see to (MPI-5.0, section 6.14).
     #[inline]
-    pub(crate) fn next_tag(&self, family: u8) -> i32 {
+    pub fn next_tag(&self, family: u8) -> i32 {
         let count = self.collectives.load(Ordering::Relaxed);
         self.collectives.store(count.wrapping_add(1), Ordering::Relaxed);
         tag_of(family, count)
@@ -221,6 +241,19 @@ pub fn of_colour(all: &[(i32, i32)], colour: i32) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_collective_that_is_kept_has_a_tag_that_no_other_of_its_communicator_ever_has() {
+        let comm = Communicator::world(0, 2);
+        let [one, other] = [comm.next_kept(8).tag, comm.next_kept(8).tag];
+        assert_ne!(one, other);
+        let all = [1, 2].map(|round| {
+            comm.collectives.store(round * (COUNTED + 1), Ordering::Relaxed);
+            [comm.next_tag(8), comm.next_tag(8)]
+        });
+        assert_eq!(all[0], all[1], "the count has come round");
+        assert!(all[0].iter().all(|tag| ![one, other].contains(tag)));
+    }
 
     #[test]
     fn who_makes_communicators_in_different_ways_may_do_so_in_any_order() {

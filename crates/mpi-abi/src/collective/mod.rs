@@ -25,7 +25,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::array::Array;
 use crate::buffer::{self, Elements, committed, elements, is_in_place};
-use crate::communicator::{Comm, Held};
+use crate::communicator::{Comm, Held, communicator};
 use crate::export::Number;
 use crate::place::Place;
 use crate::pointer::Out;
@@ -78,15 +78,21 @@ macro_rules! forms {
             #[inline(always)]
             fn steps_of($($arg: $type),*) -> Result<Steps<impl Make + use<>>> $body
 
+            /// The same; all ranks count the call.
+            #[inline(always)]
+            fn called($($arg: $type),*) -> Result<Steps<impl Make + use<>>> {
+                steps_of($($arg),*).inspect_err(|_| refused(FAMILY, $scope))
+            }
+
             $crate::export::export! {
                 $(#[$meta])*
                 fn $name($($arg: $type),*) on $scope {
-                    steps_of($($arg),*)?.carry_out(FAMILY)
+                    called($($arg),*)?.carry_out(FAMILY)
                 }
 
                 /// The same; it is begun.
                 fn $begun($($arg: $type,)* request: Out<MPI_Request>) on $scope {
-                    steps_of($($arg),*)?.begin(FAMILY, request)
+                    called($($arg),*)?.begin(FAMILY, request)
                 }
 
                 /// The same; it can be started again and again.
@@ -180,6 +186,17 @@ fn rooted_family(number: u8, root: u32) -> u8 {
     }
 }
 
+/// The arguments of a call are refused on this rank. Where there is a root, others may come through
+/// without this rank and have counted the collective, so it counts here as well: the next ones are
+/// right. Where all wait for all it may be called once more.
+#[cold]
+fn refused(number: u8, comm: MPI_Comm) {
+    let has_root = ROOTED.iter().any(|name| family(name) == number);
+    if let (true, Ok(comm)) = (has_root, communicator(comm)) {
+        comm.inner.next_tag(number);
+    }
+}
+
 /// The steps of a collective on a communicator.
 struct Steps<F> {
     comm: Held,
@@ -251,7 +268,7 @@ impl<F: Make> Steps<F> {
     /// ranks may start two such collectives in different orders.
     fn keep(self, family: u8, request: Out<MPI_Request>) -> Result<()> {
         let about = self.comm.handle;
-        let shape = self.comm.inner.next_collective(self.of(family));
+        let shape = self.comm.inner.next_kept(self.of(family));
         let start = move || {
             let mut plan = Plan::new(shape.clone());
             self.make.make(&mut plan);
