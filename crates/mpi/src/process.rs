@@ -14,6 +14,7 @@ use crate::watch::{Outside, Patience, Waits, Watch};
 use crate::window::{Access, Window, Windows};
 use muster_message::{Buffer, Carrier, Endpoint, Failure, Outcome, Ticket, Wanted};
 use parking_lot::lock_api::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
@@ -31,7 +32,7 @@ pub struct Process<D, C, M: Memory> {
 }
 
 /// A collective that was begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Began(u64);
 
 /// A window, and what carries its messages.
@@ -51,9 +52,9 @@ pub struct State<C, M: Memory> {
     /// Collectives on boards that are waited for and of whose ranks no operation tells so far:
     /// what this rank waits on is not known.
     pub(crate) unseen: u32,
-    plans: Vec<(Began, Plan<M>)>,
+    plans: BTreeMap<Began, Plan<M>>,
     /// Collectives that have ended, and in which epoch.
-    ended: Vec<(Began, Result<()>, u32)>,
+    ended: BTreeMap<Began, (Result<()>, u32)>,
     began: u64,
     /// Counters that this process keeps for others.
     keepers: Vec<Keeper<M>>,
@@ -90,8 +91,8 @@ impl<D: Door, C: Carrier, M: Memory> Process<D, C, M> {
             boards: Uses::default(),
             shorts: 0,
             unseen: 0,
-            plans: Vec::new(),
-            ended: Vec::new(),
+            plans: BTreeMap::new(),
+            ended: BTreeMap::new(),
             began: 0,
             keepers: Vec::new(),
             is_idle: false,
@@ -393,22 +394,14 @@ impl<C: Carrier, M: Memory> State<C, M> {
         let before = self.ended.len();
         let (endpoint, ended) = (&mut self.endpoint, &mut self.ended);
         let (is_idle, epoch) = (self.is_idle, endpoint.epoch());
-        self.plans.retain_mut(|(began, plan)| {
+        self.plans.retain(|began, plan| {
             if is_idle {
                 plan.give_up(endpoint);
             }
-            match plan.advance(endpoint) {
-                Ok(false) => true,
-                Ok(true) => {
-                    ended.push((*began, Ok(()), epoch));
-                    false
-                }
-                Err(error) => {
-                    plan.abandon(endpoint);
-                    ended.push((*began, Err(error), epoch));
-                    false
-                }
-            }
+            let end = end(plan, endpoint);
+            let goes_on = end.is_none();
+            ended.extend(end.map(|end| (*began, (end, epoch))));
+            goes_on
         });
         self.ended.len() != before
     }
@@ -452,23 +445,25 @@ impl<C: Carrier, M: Memory> State<C, M> {
         self.endpoint.has_ended(ticket)
     }
 
-    /// Begins a collective.
-    pub fn begin(&mut self, plan: Plan<M>) -> Began {
+    /// Begins a collective. The others are left alone: there may be many.
+    pub fn begin(&mut self, mut plan: Plan<M>) -> Began {
         self.began += 1;
         let began = Began(self.began);
-        self.plans.push((began, plan));
-        self.advance();
+        match end(&mut plan, &mut self.endpoint) {
+            Some(end) => drop(self.ended.insert(began, (end, self.endpoint.epoch()))),
+            None => drop(self.plans.insert(began, plan)),
+        }
         began
     }
 
     /// How a collective has ended, if it has. It is forgotten then.
     pub fn poll(&mut self, began: Began) -> Option<Result<()>> {
-        if let Some(at) = self.ended.iter().position(|(other, ..)| *other == began) {
-            return Some(self.ended.swap_remove(at).1);
+        if let Some((end, _)) = self.ended.remove(&began) {
+            return Some(end);
         }
         if self.is_idle && self.watch.is_long {
-            let plan = self.plans.iter().find(|(other, _)| *other == began);
-            let begun = plan.map_or(Vec::new(), |(_, plan)| plan.begun().collect());
+            let plan = self.plans.get(&began);
+            let begun = plan.map_or(Vec::new(), |plan| plan.begun().collect());
             self.needs(&begun);
         }
         None
@@ -476,13 +471,13 @@ impl<C: Carrier, M: Memory> State<C, M> {
 
     /// Whether a collective has ended; it stays to be polled.
     pub fn has_ended(&self, began: Began) -> bool {
-        self.ended.iter().any(|(other, ..)| *other == began)
+        self.ended.contains_key(&began)
     }
 
     /// Whether it is settled that it has: see [`Endpoint::is_settled`].
     pub fn is_settled(&self, began: Began) -> bool {
         let now = self.endpoint.logical_epoch();
-        self.ended.iter().any(|(other, _, epoch)| *other == began && Some(*epoch) != now)
+        self.ended.get(&began).is_some_and(|(_, epoch)| Some(*epoch) != now)
     }
 
     /// A window, and what carries its messages.
@@ -532,6 +527,18 @@ impl<C: Carrier, M: Memory> State<C, M> {
         let mut is_gone = gone(&mut self.endpoint, self.is_idle);
         ask(self.windows.get(context)?, &mut is_gone)
     }
+}
+
+/// Moves a collective on; how it has ended, if it has.
+fn end<C: Carrier, M: Memory>(
+    plan: &mut Plan<M>,
+    endpoint: &mut Endpoint<C, Typed<M>>,
+) -> Option<Result<()>> {
+    let advanced = plan.advance(endpoint);
+    if advanced.is_err() {
+        plan.abandon(endpoint);
+    }
+    advanced.map(|is_done| is_done.then_some(())).transpose()
 }
 
 /// What says whether a rank is gone. It looks only where nothing has come though it was waited for.

@@ -188,26 +188,31 @@ fn carry_out_all(shapes: Vec<Shape>, dice: u64, mut plan: impl FnMut(&Shape, &mu
 #[test]
 fn a_collective_whose_last_message_another_call_took_is_progress() {
     let network = Network::new(2, 1);
-    let of = |rank| {
+    let plan = |rank, tag| {
         let group = Group::all(2);
-        let mut plan = Plan::new(Shape { context: 3, tag: 0, rank, size: 2, group, remote: None });
+        let mut plan = Plan::new(Shape { context: 3, tag, rank, size: 2, group, remote: None });
         plan.barrier();
+        plan
+    };
+    let of = |rank| {
         let carrier = Queue { me: rank as usize, network: network.clone() };
-        (Endpoint::<_, Typed<Heap>>::new(rank, carrier), plan)
+        (Endpoint::<_, Typed<Heap>>::new(rank, carrier), plan(rank, 0))
     };
     let (mut other, mut barrier) = of(0);
     let _ = barrier.advance(&mut other).unwrap();
     while !other.is_flushed() {
         other.progress().unwrap();
     }
-    let (endpoint, plan) = of(1);
+    let (endpoint, first) = of(1);
     let process: Process<Door, _, _> = Process::new(endpoint);
     let mut state = process.state();
-    let began = state.begin(plan);
+    let began = state.begin(first);
     while !state.endpoint.is_flushed() || !network.borrow().rows[0][1].is_empty() {
         state.endpoint.progress().unwrap();
     }
-    assert!(state.poll(began).is_none());
+    // To begin another one moves none on: there may be very many.
+    let next = state.begin(plan(1, 1));
+    assert!(state.poll(began).is_none() && state.poll(next).is_none());
     assert!(state.progress().unwrap(), "it has ended");
     assert!(state.poll(began).is_some_and(|ended| ended.is_ok()));
 }
@@ -325,24 +330,6 @@ proptest! {
     }
 
     #[test]
-    fn long_reductions_go_by_parts_and_are_right(
-        ranks in 3..9_u32,
-        count in 4096..4200_usize,
-        which in 0..3_usize,
-        dice: u64,
-    ) {
-        let (op, combine) = operation(which);
-        let all: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
-        carry_out(ranks, dice, |rank, plan| {
-            let bytes = &all[rank as usize];
-            plan.allreduce(&op, bytes, bytes);
-        });
-        for bytes in &all {
-            prop_assert_eq!(numbers(bytes), combined(ranks - 1, count, combine));
-        }
-    }
-
-    #[test]
     fn reduce_scatter_gives_each_rank_its_part(
         ranks in 1..12_u32,
         counts in prop::collection::vec(0..5_usize, 12),
@@ -385,6 +372,46 @@ proptest! {
         let expected: Vec<i64> = (0..ranks).flat_map(|rank| own(rank, count)).collect();
         for bytes in &all {
             prop_assert_eq!(&numbers(bytes), &expected);
+        }
+    }
+
+    #[test]
+    fn all_have_what_all_have_where_each_has_its_own_length(
+        ranks in 1..18_u32,
+        counts in prop::collection::vec(0..5_usize, 18),
+        times in prop::sample::select(vec![1_usize, 60, 700]),
+        in_place: bool,
+        dice: u64,
+    ) {
+        let counts: Vec<usize> = counts[..ranks as usize].iter().map(|n| n * times).collect();
+        let own_of = |rank: u32| own(rank, counts[rank as usize]);
+        // The last rank's part first, with a gap behind each.
+        let places = |all: &Typed<Heap>| {
+            let mut end = all.count();
+            let place = |count: &usize| {
+                end -= count + 1;
+                all.part(end, *count)
+            };
+            counts.iter().map(place).collect::<Vec<_>>()
+        };
+        let room = counts.iter().sum::<usize>() + counts.len();
+        let all: Vec<_> = (0..ranks).map(|_| elements(&vec![-1; room])).collect();
+        let all: Vec<_> = all.iter().map(places).collect();
+        let from: Vec<_> = (0..ranks).map(|rank| elements(&own_of(rank))).collect();
+        for (rank, from) in from.iter().enumerate() {
+            if in_place {
+                from.clone().copy_to(all[rank][rank].clone()).unwrap();
+            }
+        }
+        carry_out(ranks, dice, |rank, plan| {
+            let from = (!in_place).then(|| &from[rank as usize]);
+            plan.allgather(from, &all[rank as usize]);
+        });
+        for places in &all {
+            for (rank, bytes) in (0..).zip(places) {
+                prop_assert_eq!(numbers(bytes), own_of(rank));
+                prop_assert_eq!(numbers(&bytes.part(bytes.count(), 1)), vec![-1]);
+            }
         }
     }
 
@@ -543,6 +570,24 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(15))]
 
     #[test]
+    fn long_reductions_of_all_are_right(
+        ranks in 1..12_u32,
+        count in prop::sample::select(vec![513_usize, 4096, 12_289, 33_000, 100_000]),
+        which in 0..3_usize,
+        dice: u64,
+    ) {
+        let (op, combine) = operation(which);
+        let all: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
+        carry_out(ranks, dice, |rank, plan| {
+            let bytes = &all[rank as usize];
+            plan.allreduce(&op, bytes, bytes);
+        });
+        for bytes in &all {
+            prop_assert_eq!(numbers(bytes), combined(ranks - 1, count, combine));
+        }
+    }
+
+    #[test]
     fn what_is_combined_in_segments_is_combined_in_the_order_of_ranks(
         ranks in 1..9_u32,
         root in 0..9_u32,
@@ -558,5 +603,19 @@ proptest! {
             plan.reduce(root, &op, &from[rank as usize], (rank == root).then_some(&into));
         });
         prop_assert_eq!(numbers(&into), combined(ranks - 1, count, combine));
+        let all: Vec<_> = (0..ranks).map(|_| elements(&vec![0; count])).collect();
+        carry_out(ranks, dice, |rank, plan| {
+            plan.exscan(&op, &from[rank as usize], &all[rank as usize]);
+        });
+        for (rank, bytes) in (0..).zip(&all).skip(1) {
+            prop_assert_eq!(numbers(bytes), combined(rank - 1, count, combine));
+        }
+        // In place.
+        carry_out(ranks, dice, |rank, plan| {
+            plan.scan(&op, &from[rank as usize], &from[rank as usize]);
+        });
+        for (rank, bytes) in (0..).zip(&from) {
+            prop_assert_eq!(numbers(bytes), combined(rank, count, combine));
+        }
     }
 }
