@@ -1,5 +1,6 @@
 /* Rank 1 brings less to a collective than others expect of it, or the root less than rank 1 does:
-   who receives it is told so, and nobody hangs. */
+   who receives it is told so, and nobody hangs. So it is with what is more than its place, and
+   where one rank's call is refused that no other waits for. */
 #include "check.h"
 
 #define WORLD MPI_COMM_WORLD
@@ -39,7 +40,8 @@ static void with_all(int few) {
     for (int i = 0; i < size; i++) less[i] = i == 0 ? few : 2;
     /* What comes by way of rank 0 that one misses, or rank 1 itself has not in its place. */
     told(rank == (size == 2), MPI_Allgather(from, few, MPI_INT, into, 2, MPI_INT, WORLD));
-    told(rank == 1, MPI_Allgatherv(from, few, MPI_INT, into, counts, places, MPI_INT, WORLD));
+    told(rank == (size == 2), MPI_Allgatherv(from, few, MPI_INT, into, counts, places, MPI_INT,
+                                             WORLD));
     told(1, MPI_Alltoall(from, few, MPI_INT, into, 2, MPI_INT, WORLD));
     told(rank == 0, MPI_Alltoallv(from, less, places, MPI_INT, into, counts, places, MPI_INT,
                                   WORLD));
@@ -85,6 +87,49 @@ static void same(void) {
     MPI_Type_free(&two);
 }
 
+/* Whether it is an error here, and which; the next collective is right. */
+static void told_as(int class, int is_here, int code) {
+    int own = 1, all = 0;
+    MPI_Request request;
+    CHECK(code == (is_here ? class : MPI_SUCCESS));
+    MPI_Iallreduce(&own, &all, 1, MPI_INT, MPI_SUM, WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(all == size);
+}
+
+/* What a rank itself has is more than its place: it sends it to the others all the same. */
+static void longer(void) {
+    enum { LENGTH = 4096 };
+    static int own[2 * LENGTH], all[64 * LENGTH], lengths[64], begins[64];
+    for (int length = LENGTH / 16; length <= LENGTH; length *= 4) {
+        int much = rank == 1 ? 2 * length : length;
+        for (int i = 0; i < size; i++) lengths[i] = length, begins[i] = i * length;
+        for (int i = 0; i < much; i++) own[i] = rank;
+        int by_zero = size > 2 && size * length < 1024;
+        told_as(MPI_ERR_TRUNCATE, rank == (by_zero ? 0 : 1),
+                MPI_Allgatherv(own, much, MPI_INT, all, lengths, begins, MPI_INT, WORLD));
+        int other = size > 2 ? size - 1 : 0;
+        CHECK(all[other * length] == other && all[(other + 1) * length - 1] == other);
+    }
+    told_as(MPI_ERR_TRUNCATE, rank == 0,
+            MPI_Scatter(own, 2, MPI_INT, all, rank == 0 ? 1 : 2, MPI_INT, 0, WORLD));
+}
+
+/* One rank's call is refused, and the others do not wait for it. */
+static void refused(void) {
+    int wrong = rank == 1 ? -1 : 1, one = rank, sum = -1;
+    void *into_one = rank == 0 ? (void *)&one : (void *)&sum;
+    told_as(MPI_ERR_BUFFER, rank == 0, MPI_Reduce(&one, into_one, 1, MPI_INT, MPI_SUM, 0, WORLD));
+    told_as(MPI_ERR_COUNT, rank == 0, MPI_Gather(from, 1, MPI_INT, into, rank == 0 ? -1 : 1,
+                                                 MPI_INT, 0, WORLD));
+    told_as(MPI_ERR_COUNT, rank == 1, MPI_Bcast(from, wrong, MPI_INT, 0, WORLD));
+    told_as(MPI_ERR_COUNT, rank == 1, MPI_Scatter(from, 1, MPI_INT, into, wrong, MPI_INT, 0,
+                                                  WORLD));
+    /* On all ranks. */
+    CHECK(MPI_Bcast(&sum, -1, MPI_INT, 0, WORLD) == MPI_ERR_COUNT);
+    told_as(MPI_ERR_COUNT, 1, MPI_Reduce(&one, &sum, -1, MPI_INT, MPI_SUM, 0, WORLD));
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     int few = rank == 1 ? 1 : 2;
@@ -95,5 +140,7 @@ int main(int argc, char **argv) {
     with_all(few);
     elsewhere(few);
     same();
+    longer();
+    refused();
     return end();
 }

@@ -57,8 +57,13 @@ impl<M: Memory> Typed<M> {
 
     /// None at all.
     pub fn nothing() -> Typed<M> {
+        Typed::bytes(0)
+    }
+
+    /// Room for so many bytes, of the library's.
+    pub fn bytes(count: usize) -> Typed<M> {
         let datatype = Datatype::of(Predefined::Byte).clone();
-        Typed { memory: M::scratch(0), count: 0, datatype }
+        Typed { memory: M::scratch(count), count, datatype }
     }
 
     /// Room for as many, of the library's; also for what lies around their data, as programs'
@@ -81,8 +86,7 @@ impl<M: Memory> Typed<M> {
     /// Room for their bytes one behind the other, of the library's: as much as a message of them
     /// has, where [`Typed::scratch`] spans all that lies between them.
     pub fn packed(&self) -> Typed<M> {
-        let datatype = Datatype::of(Predefined::Byte).clone();
-        Typed { memory: M::scratch(self.size()), count: self.size(), datatype }
+        Typed::bytes(self.size())
     }
 
     /// Some of them: `count` from the element `first` on.

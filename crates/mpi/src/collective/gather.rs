@@ -1,8 +1,10 @@
 //! Gather and scatter with one root: each rank and the root, directly.
 //!
-//! All-gather where each has as many: what is short goes to rank 0 and from there to all. Else 2^k
-//! ranks double what they have in each round. All others, and what is very long, go round a ring:
-//! each rank passes on what it got last. In any case every byte crosses once for each rank.
+//! All-gather: what is short goes to rank 0 and from there to all. Where each has as many, 2^k
+//! ranks double what they have in each round. All others do so, too, as long as there is little for
+//! each rank: each begins with its own, and what it has lies one behind the other until the end
+//! (Bruck's way). What is long goes round a ring: each rank passes on what it got last. In any case
+//! every byte crosses once for each rank.
 
 use super::Plan;
 use super::tree::LONG;
@@ -10,6 +12,10 @@ use crate::buffer::{Memory, Typed};
 
 /// From how many bytes in all on each rank speaks to its neighbours only.
 const ROUND: usize = 4 << 20;
+
+/// From how many bytes for each rank on, where they would be copied once more not to do so. A round
+/// of the ring takes as long as to copy some more than these.
+const ROUND_EACH: usize = 8 << 10;
 
 impl<M: Memory> Plan<M> {
     /// The root gets each rank's elements into a place of its own, in `into` by rank. `from` is
@@ -77,10 +83,23 @@ impl<M: Memory> Plan<M> {
     /// where a rank's own are there.
     pub fn allgather(&mut self, from: Option<&Typed<M>>, into: &[Typed<M>]) {
         let (rank, size) = (self.rank(), self.size());
-        let place = |rank: u32| into[(rank % size) as usize].clone();
-        if let Some(from) = from {
-            self.copy(from.clone(), place(rank));
+        let bytes: usize = into.iter().map(Typed::size).sum();
+        let own = &into[rank as usize];
+        if size > 2 && bytes < LONG {
+            // What all have goes to all in one message.
+            let (row, parts) = packed(into, 0);
+            self.gather(0, from.or(Some(own)), &parts);
+            self.wait();
+            self.broadcast(0, &row);
+            return self.unpack(parts, into, 0);
         }
+        if let Some(from) = from {
+            self.copy(from.clone(), own.clone());
+        }
+        if size > 3 && bytes / (size as usize) < ROUND_EACH {
+            return self.allgather_packed(into);
+        }
+        let place = |rank: u32| into[(rank % size) as usize].clone();
         let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
         for round in 0..size - 1 {
             self.exchange(
@@ -89,4 +108,38 @@ impl<M: Memory> Plan<M> {
             );
         }
     }
+
+    /// The same in as few rounds as can be; this rank's own are in their place.
+    fn allgather_packed(&mut self, into: &[Typed<M>]) {
+        let (rank, size) = (self.rank() as usize, into.len());
+        let (row, parts) = packed(into, rank);
+        let end = |ranks: usize| parts[..ranks].iter().map(Typed::count).sum::<usize>();
+        self.copy(into[rank].clone(), parts[0].clone());
+        // This rank has what is of so many from itself on.
+        let mut has = 1;
+        while has < size {
+            let more = has.min(size - has);
+            let theirs = row.part(end(has), end(has + more) - end(has));
+            let (from, to) = ((rank + has) % size, (rank + size - has) % size);
+            self.exchange((from as u32, theirs), (to as u32, row.part(0, end(more))));
+            has += more;
+        }
+        self.unpack(parts, into, rank);
+    }
+
+    /// Copies what lies packed from the part of rank `first` on to where it belongs.
+    fn unpack(&mut self, parts: Vec<Typed<M>>, into: &[Typed<M>], first: usize) {
+        for (part, place) in parts.into_iter().zip(into.iter().cycle().skip(first)) {
+            self.copy(part, place.clone());
+        }
+    }
+}
+
+/// Room for the bytes of all these parts one behind the other, from that of rank `first` on.
+fn packed<M: Memory>(parts: &[Typed<M>], first: usize) -> (Typed<M>, Vec<Typed<M>>) {
+    let sizes = parts.iter().cycle().skip(first).take(parts.len()).map(Typed::size);
+    let sizes: Vec<usize> = sizes.collect();
+    let row = Typed::bytes(sizes.iter().sum());
+    let parts = row.parts(&sizes);
+    (row, parts)
 }

@@ -6,13 +6,15 @@
 //! unless the operation is commutative, where the tree is turned. What is long goes in segments.
 //!
 //! *To all* ([`Plan::allreduce`]): what is short goes to rank 0 and from there to all, along flat
-//! trees. Else recursive doubling between 2^k ranks, into which the others fold before, and which
-//! tell them after. Both partners combine in the same order, so all have the same bits. Where the
-//! elements are many, each rank combines a part of them from all and the parts are gathered: every
-//! byte crosses twice, whatever the number of ranks. 2^k ranks do so by halves (Rabenseifner's
-//! way): neighbours exchange halves of what they have, then pairs of neighbours, and so on, so
-//! operands keep the order of ranks here, too; others go round a ring, where operations are
-//! commutative.
+//! trees. Else 2^k ranks combine in k rounds or in 2k; the others fold into their neighbours
+//! before, which tell them after. So it never takes more rounds than a tree up and down. Both
+//! partners of a round combine in the same order, so all have the same bits, and operands keep the
+//! order of ranks. *Doubling*, a rank exchanges all that it has with its neighbour, then with one
+//! of the next pair, and so on. *By halves* (Rabenseifner's way) they exchange halves of what they
+//! have, and then halves of those: each rank combines a part of the elements from all, and the
+//! parts are gathered on the way back. That takes twice the rounds, but every byte crosses twice,
+//! whatever the number of ranks. Where parts are very long and ranks not 2^k they go round a ring
+//! if the operation is commutative: nothing is folded, but there are two rounds for each rank.
 //!
 //! *Shared out* ([`Plan::reduce_scatter`]): what is short, and what does not commute, by way of
 //! rank 0. Else 2^k ranks exchange with each other half of them what is for those, then with half
@@ -23,8 +25,13 @@ use super::{Combination, Plan};
 use crate::buffer::{Memory, Typed};
 use std::ops::Range;
 
-/// From how many bytes on each rank combines a part.
+/// From how many bytes on each rank combines a part. Where that takes more rounds than whole
+/// operands do, it has to save as many bytes for each of them.
 const BY_PARTS: usize = 32 << 10;
+
+/// From how many bytes for each rank on parts go round a ring: on two processors a shorter part
+/// takes less time than to wake the rank that it is for.
+const BY_RING: usize = 256 << 10;
 
 /// How many bytes there must be for each rank to be worth a round for each distance.
 const BY_DISTANCE: usize = 4 << 10;
@@ -116,45 +123,53 @@ impl<M: Memory> Plan<M> {
     /// All ranks get the combination of all ranks' elements.
     pub fn allreduce(&mut self, op: &Combination, from: &Typed<M>, into: &Typed<M>) {
         self.copy(from.clone(), into.clone());
-        let enough = into.count() >= self.size() as usize;
-        if enough && into.size() >= BY_PARTS && self.size() > 2 {
-            if self.size().is_power_of_two() {
-                return self.allreduce_by_halves(op, into);
-            }
-            if op.is_commutative {
-                return self.allreduce_by_parts(op, into);
-            }
-        }
-        // Folding would put ranks beside others than their neighbours; and what is short takes
-        // fewer turns along trees.
-        let can_double = op.is_commutative || self.size().is_power_of_two();
-        if !can_double || self.size() > 2 && into.size() < LONG {
+        let (size, bytes) = (self.size(), into.size());
+        if size > 2 && bytes < LONG {
             self.reduce(0, op, &into.clone(), Some(into));
             return self.broadcast(0, into);
         }
-        self.double(op, into);
+        let (rounds, folded) = (size.ilog2(), size - (1 << size.ilog2()));
+        if folded > 0 && op.is_commutative && bytes / size as usize >= BY_RING {
+            return self.allreduce_by_parts(op, into);
+        }
+        let enough = into.count() >> rounds > 0 && bytes >= BY_PARTS * rounds as usize;
+        let is_by_halves = rounds > 1 && enough;
+        let rank = self.rank();
+        let neighbor = (rank < 2 * folded).then_some(rank ^ 1);
+        match neighbor {
+            Some(neighbor) if neighbor > rank => {
+                self.send(neighbor, into.clone());
+                self.wait();
+                return self.receive(neighbor, into.clone());
+            }
+            Some(neighbor) => {
+                // Its rank is lower, so its operand is the left one.
+                let theirs = into.scratch();
+                self.receive(neighbor, theirs.clone());
+                self.wait();
+                self.combine(op, theirs, into.clone());
+            }
+            None => {}
+        }
+        // Those that are left, by numbers in the order of their ranks.
+        let me = rank - folded.min(rank.div_ceil(2));
+        let at = |number: u32| if number < folded { 2 * number + 1 } else { number + folded };
+        let partners: Vec<u32> = (0..rounds).map(|round| at(me ^ 1 << round)).collect();
+        match is_by_halves {
+            true => self.allreduce_by_halves(op, into, &partners),
+            false => self.double(op, into, &partners),
+        }
+        if let Some(neighbor) = neighbor {
+            self.send(neighbor, into.clone());
+        }
     }
 
-    fn double(&mut self, op: &Combination, into: &Typed<M>) {
-        let (rank, size) = (self.rank(), self.size());
-        let half = if size.is_power_of_two() { size } else { size.next_power_of_two() / 2 };
-        if rank >= half {
-            self.send(rank - half, into.clone());
-            self.wait();
-            self.receive(rank - half, into.clone());
-            return;
-        }
+    /// Exchanges everything with each of these in turn.
+    fn double(&mut self, op: &Combination, into: &Typed<M>, partners: &[u32]) {
+        let rank = self.rank();
         // Where the result so far is, and where the next operand goes: they change places.
         let (mut own, mut theirs) = (into.clone(), into.scratch());
-        if rank + half < size {
-            self.receive(rank + half, theirs.clone());
-            self.wait();
-            self.combine(op, own.clone(), theirs.clone());
-            (own, theirs) = (theirs, own);
-        }
-        let mut bit = 1;
-        while bit < half {
-            let partner = rank ^ bit;
+        for &partner in partners {
             // Nothing is taken before both steps are done, so the message may leave first.
             self.send(partner, own.clone());
             self.receive(partner, theirs.clone());
@@ -165,21 +180,19 @@ impl<M: Memory> Plan<M> {
             } else {
                 self.combine(op, theirs.clone(), own.clone());
             }
-            bit *= 2;
         }
         self.copy(own, into.clone());
-        if rank + half < size {
-            self.send(rank + half, into.clone());
-        }
     }
 
-    fn allreduce_by_halves(&mut self, op: &Combination, into: &Typed<M>) {
-        let (rank, size) = (self.rank(), self.size());
+    /// Exchanges half of what is left with each of these in turn, and what comes of it on the way
+    /// back.
+    fn allreduce_by_halves(&mut self, op: &Combination, into: &Typed<M>, partners: &[u32]) {
+        let rank = self.rank();
         let part = |range: &Range<usize>| into.part(range.start, range.len());
         // What this rank combines still, and what it has given to whom, kept of it, before.
         let (mut own, mut given) = (0..into.count(), Vec::new());
         let room = into.part(0, own.len().div_ceil(2)).scratch();
-        for partner in (0..size.trailing_zeros()).map(|round| rank ^ (1 << round)) {
+        for &partner in partners {
             let (low, high) = halves(&own);
             let (keep, give) = if rank < partner { (low, high) } else { (high, low) };
             let theirs = room.part(0, keep.len());
@@ -207,10 +220,11 @@ impl<M: Memory> Plan<M> {
             let number = number % size;
             into.part(cut(number), cut(number + 1) - cut(number))
         };
+        let room = into.part(0, into.count().div_ceil(size as usize)).scratch();
         for round in 0..size - 1 {
             // The part that has been combined by `round + 1` ranks goes on.
             let (gone, came) = (part(rank + size - round), part(rank + 2 * size - round - 1));
-            let theirs = came.scratch();
+            let theirs = room.part(0, came.count());
             self.exchange((last, theirs.clone()), (next, gone));
             self.combine(op, theirs, came);
         }
