@@ -3,10 +3,10 @@
 //! Each operation has it alone; to wait does not keep the others out for longer than a nap. So
 //! messages of several threads never mix, but the bytes of a stream do, at each call.
 //!
-//! So what waits by itself (`send`, `take`, `read`) is not handed on: the strategy would have its
-//! lock until the deadline, and who waits for a message would keep those out who could cause it.
-//! Here these try and wait by turns, and where a strategy copies less in its own ones, sharing it
-//! costs that copy.
+//! So what waits by itself (`send`, `take`, `read`, `finish`) is not handed on: the strategy would
+//! have its lock until the deadline, and who waits for a message would keep those out who could
+//! cause it. Here these try and wait by turns, and where a strategy copies less in its own ones,
+//! sharing it costs that copy.
 
 use crate::communicator::Object;
 use crate::deadline::Deadline;
@@ -28,6 +28,12 @@ const NAP: Duration = Duration::from_millis(1);
 const SLEEP: Duration = Duration::from_millis(10);
 
 /// An abstraction that many hold.
+///
+/// What an operation calls back (`fill`, `take`, handlers) it calls while it has it alone: another
+/// clone is not to be used there, it would wait for ever.
+///
+/// # Panics
+/// At every operation of every clone after what one has called back has panicked.
 pub struct Shared<T> {
     value: Arc<Mutex<T>>,
     peer: Arc<Peer>,
@@ -145,8 +151,15 @@ impl<T: Stream> Stream for Shared<T> {
         self.alone().is_delivered()
     }
 
+    /// Where the end is sent as bytes are, another holder may have to read before there is room.
     fn finish(&mut self, deadline: Deadline) -> Result<()> {
-        self.alone().finish(deadline)
+        loop {
+            match self.alone().finish(Deadline::now()) {
+                Err(Error::Deadline { .. }) => {}
+                done => return done,
+            }
+            self.wait(Ready::Send, deadline)?;
+        }
     }
 }
 

@@ -9,10 +9,12 @@ use crate::communicator::{Invocation, Link, Object, Port};
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::protocol::Payload;
+use crate::strategy::emulated::Streamed;
 use crate::strategy::{Datagram, Ready, Stream, Taken, Wait};
 use crate::transport::Peer;
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -298,6 +300,62 @@ fn what_a_strategy_does_in_one_step_it_does_so_in_every_scenario() {
     shared.try_write_parts(&parts).unwrap();
     assert!(!shared.is_delivered(), "the strategy says so");
     assert_eq!(*asked.lock().unwrap(), ["try_write_parts", "is_delivered"]);
+}
+
+/// Tells when somebody waits for room in it.
+struct Telling(End, Sender<()>);
+
+impl Wait for Telling {
+    fn peer(&self) -> &Peer {
+        self.0.peer()
+    }
+
+    fn me(&self) -> &str {
+        self.0.me()
+    }
+
+    fn wait(&mut self, ready: Ready, deadline: Deadline) -> Result<()> {
+        if ready == Ready::Send {
+            let _ = self.1.send(());
+        }
+        self.0.wait(ready, deadline)
+    }
+}
+
+impl Datagram for Telling {
+    fn limit(&self) -> usize {
+        LIMIT
+    }
+
+    fn try_fill(&mut self, size: usize, fill: &mut dyn FnMut(&mut [u8])) -> Result<()> {
+        self.0.try_fill(size, fill)
+    }
+
+    fn try_take(&mut self, take: &mut dyn FnMut(&[u8])) -> Result<()> {
+        self.0.try_take(take)
+    }
+}
+
+#[test]
+fn who_ends_a_shared_stream_lets_others_read_who_make_the_room_for_it() {
+    let (a, mut b) = pair("a", "b");
+    let (tell, told) = channel();
+    let mut writer = Shared::new(Streamed::new(Telling(a, tell)));
+    let mut reader = writer.clone();
+    for _ in 0..ROOM {
+        writer.write(b"x", soon()).unwrap();
+    }
+    b.try_send(&[IoSlice::new(b"first")]).unwrap();
+    thread::scope(|scope| {
+        let ending = scope.spawn(move || writer.finish(soon()));
+        told.recv().unwrap();
+        // The peer takes nothing until it has been read.
+        assert_eq!(reader.read(&mut [0; 5], soon()).unwrap(), 5);
+        for _ in 0..=ROOM {
+            b.take(soon(), &mut |_| ()).unwrap();
+        }
+        ending.join().unwrap().unwrap();
+    });
 }
 
 /// Adds up.
