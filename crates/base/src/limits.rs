@@ -144,6 +144,10 @@ pub const HELLO_TEXT_MAX: usize = 255;
 /// what emulated strategies put before them.
 pub const FRAME_MAX: usize = 16 * 1024 * 1024 + 4096;
 
+/// How long who leaves a full socket waits for room for its goodbye, where the kernel makes none: a
+/// peer that reads makes it in a fraction of that.
+pub const GOODBYE_LINGER: Duration = Duration::from_secs(1);
+
 /// Bytes of one put or get over active messages: the user's part of a frame.
 pub const COPY_MAX: usize = 16 * 1024 * 1024;
 

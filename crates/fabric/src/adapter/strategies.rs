@@ -201,6 +201,11 @@ impl<T: Stream, A: Aspect> Stream for Adapted<T, A> {
         self.enclose(operation, |inner| inner.finish(deadline), |()| 0)
     }
 
+    #[inline]
+    fn widen(&mut self) -> bool {
+        self.inner.widen()
+    }
+
     /// None where aspects would be passed by.
     #[inline]
     fn socket(&self) -> Option<BorrowedFd<'_>> {

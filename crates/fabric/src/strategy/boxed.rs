@@ -105,6 +105,10 @@ impl<T: Stream + ?Sized> Stream for Box<T> {
         (**self).finish(deadline)
     }
 
+    fn widen(&mut self) -> bool {
+        (**self).widen()
+    }
+
     fn socket(&self) -> Option<BorrowedFd<'_>> {
         (**self).socket()
     }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::protocol::Payload;
 use crate::region::Region;
 use crate::transport::Peer;
-use crate::transport::socket::Session;
+use crate::transport::socket::{self, Session};
 use std::io::IoSlice;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -273,6 +273,11 @@ pub trait Stream: Wait {
     /// # Errors
     /// [`Error::Deadline`], then nothing was said and it may be tried again; the connection's.
     fn finish(&mut self, deadline: Deadline) -> Result<()>;
+
+    /// Makes room for a few bytes, which are to be the last, where there is none: whether it did.
+    fn widen(&mut self) -> bool {
+        self.socket().is_some_and(socket::widen)
+    }
 
     /// The socket below, for those who do better with it (splice, readiness of many); None where
     /// there is none, or where bytes are under way outside of it.

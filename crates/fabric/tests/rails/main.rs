@@ -5,14 +5,17 @@ mod hostile;
 mod networks;
 mod wire;
 
+use muster_base::limits::RAILS_WINDOW_SYSTEM;
 use muster_fabric::address::Address;
+use muster_fabric::communicator::Port;
 use muster_fabric::conformance::{self, Subject};
+use muster_fabric::strategy::{Datagram, Ready, Wait};
 use muster_fabric::transport::hello;
 use muster_fabric::transport::rails::Rails;
 use muster_fabric::transport::rails::wire::Join;
 use muster_fabric::transport::{Adapter, Hello, Lane, Listener, Transport};
-use muster_fabric::{Deadline, Result};
-use std::io::{Read, Write};
+use muster_fabric::{Deadline, Error, Result};
+use std::io::{IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -133,6 +136,44 @@ impl Subject for OneRail {
 
     fn address(&self) -> Address {
         Address::Rails(vec![Address::Tcp("127.0.0.1".to_owned(), 0)])
+    }
+}
+
+/// A goodbye has room behind whatever was written, though the peer has said of nothing that it has
+/// it: what is left of the window is not for messages.
+#[test]
+fn who_leaves_with_a_full_window_has_said_goodbye() {
+    let system = Hello { lane: Lane::System, ..hello() };
+    let message = [7; RAILS_WINDOW_SYSTEM / 16 - 4];
+    for missing in 0..9 {
+        let mut listener = listen();
+        let address = listener.address().clone();
+        let (here, there) = std::thread::scope(|scope| {
+            let connect = || Rails::default().connect(&address, &system, soon());
+            let connecting = scope.spawn(connect);
+            let accepted = listener.accept(soon()).unwrap();
+            (connecting.join().unwrap().unwrap(), accepted)
+        });
+        let mut here = here.datagram().unwrap();
+        let mut there = Port::new(there.datagram().unwrap());
+        for missing in [0; 15].into_iter().chain([missing]) {
+            while here.try_send(&[IoSlice::new(&message[missing..])]).is_err() {
+                here.wait(Ready::Send, soon()).unwrap();
+            }
+        }
+        let mut here = Port::new(here);
+        let flushed = here.flush(Deadline::after(Duration::from_millis(50)));
+        std::thread::scope(|scope| {
+            match flushed {
+                Ok(()) => drop(here),
+                Err(_) => drop(scope.spawn(move || here.flush(soon()).unwrap())),
+            }
+            for _ in 0..16 {
+                there.receive(soon(), |_| ()).unwrap();
+            }
+            let error = there.receive(soon(), |_| ()).unwrap_err();
+            assert!(matches!(error, Error::Closed { .. }), "{missing}: {error}");
+        });
     }
 }
 

@@ -13,7 +13,8 @@
 //!
 //! Receiving: one read gets head and body, and often several messages; they are taken in place, or
 //! a long one with the buffer that it lies in, unless that is much longer. That buffer is used
-//! again once nobody holds it.
+//! again once nobody holds it. Buffers grow to the longest message and stay as long as their end:
+//! up to three of [`FRAME_MAX`] bytes, for a peer that has sent and was sent such messages.
 
 use super::{wait_for_room, with_head};
 use crate::deadline::Deadline;
@@ -21,9 +22,8 @@ use crate::error::{Error, Result};
 use crate::protocol::Payload;
 use crate::strategy::{Datagram, Ready, Stream, Taken, Wait, late};
 use crate::transport::Peer;
-use crate::transport::socket::widen;
 use crate::wait::Patience;
-use muster_base::limits::FRAME_MAX;
+use muster_base::limits::{FRAME_MAX, GOODBYE_LINGER};
 use std::io::IoSlice;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
@@ -474,16 +474,31 @@ impl<S: Stream> Datagram for Framed<S> {
     }
 }
 
+impl<S: Stream> Framed<S> {
+    /// Says goodbye: all messages have left, so the peer is not to take their end for a cut.
+    fn say_goodbye(&mut self) -> Result<()> {
+        let (goodbye, deadline) = (GOODBYE.to_le_bytes(), Deadline::after(GOODBYE_LINGER));
+        let mut rest = &goodbye[..];
+        while !rest.is_empty() {
+            match self.inner.try_write(rest) {
+                Ok(size) => rest = &rest[size..],
+                Err(Error::WouldBlock) if self.inner.widen() => {}
+                Err(Error::WouldBlock) if deadline.left().is_some() => {
+                    self.inner.wait(Ready::Send, deadline)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
 impl<S: Stream> Drop for Framed<S> {
     fn drop(&mut self) {
         // Behind half a message there is no goodbye: the peer is to know that it was cut off.
         if let Ok(true) = self.push() {
-            let goodbye = GOODBYE.to_le_bytes();
-            let is_full = self.inner.try_write(&goodbye).is_err_and(|error| error.is_would_block());
-            // All messages have left, so the peer is not to take their end for a cut.
-            if is_full && self.inner.socket().is_some_and(widen) {
-                let _ = self.inner.try_write(&goodbye);
-            }
+            // Who cannot be told finds out.
+            let _ = self.say_goodbye();
         }
     }
 }

@@ -12,6 +12,7 @@ use muster_base::limits::{ANSWERS_MAX, COPY_MAX, FRAME_MAX, HELD_MAX};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// One direction: bytes under way, and whether the writer is gone.
@@ -473,6 +474,53 @@ fn a_write_waits_for_what_does_not_leave_until_its_deadline() {
     let error = stuck.write(b"x", Deadline::after(Duration::from_millis(5))).unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with("near has waited") && text.contains("for far: all that"), "{text}");
+}
+
+/// It may be full; a peer makes room while it is waited for.
+struct Full(Pipe, Arc<AtomicBool>);
+
+impl Wait for Full {
+    fn peer(&self) -> &Peer {
+        self.0.peer()
+    }
+
+    fn me(&self) -> &str {
+        self.0.me()
+    }
+
+    fn wait(&mut self, _: Ready, _: Deadline) -> Result<()> {
+        self.1.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl Stream for Full {
+    fn try_write(&mut self, bytes: &[u8]) -> Result<usize> {
+        if self.1.load(Ordering::Relaxed) {
+            return Err(Error::WouldBlock);
+        }
+        self.0.try_write(bytes)
+    }
+
+    fn try_read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        self.0.try_read(buffer)
+    }
+
+    fn finish(&mut self, deadline: Deadline) -> Result<()> {
+        self.0.finish(deadline)
+    }
+}
+
+#[test]
+fn who_leaves_a_full_stream_says_all_of_its_goodbye() {
+    let ((one, other), is_full) = (Pipe::pair(2000, 1), Arc::new(AtomicBool::default()));
+    let (mut from, mut to) = (Framed::new(Full(one, is_full.clone())), Framed::new(other));
+    from.try_send(&[IoSlice::new(b"last")]).unwrap();
+    is_full.store(true, Ordering::Relaxed);
+    drop(from);
+    assert_eq!(received(&mut to).unwrap(), b"last");
+    let error = received(&mut to).unwrap_err();
+    assert!(matches!(error, Error::Closed { .. }), "{error}");
 }
 
 #[test]

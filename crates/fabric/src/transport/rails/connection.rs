@@ -463,6 +463,10 @@ impl Stream for Joined {
         self.give_out(false);
         Ok(())
     }
+
+    fn widen(&mut self) -> bool {
+        self.sender.widen()
+    }
 }
 
 impl Drop for Joined {

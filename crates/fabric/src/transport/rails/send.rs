@@ -19,12 +19,17 @@ use crate::protocol::Time;
 use muster_base::limits::{RAILS_MAX, RAILS_PIECE};
 use std::ops::Range;
 
+/// What of the window is kept for a few last bytes: a goodbye has room behind whatever was written.
+const RESERVE: u64 = 4;
+
 /// The sender's side of a connection.
 #[derive(Debug)]
 pub struct Sender {
     /// What was written and is not known to have arrived.
     window: Window,
     written: u64,
+    /// How much of the window is not to be used yet.
+    reserve: u64,
     is_ended: bool,
     /// Units from here on were given to no rail.
     next: u64,
@@ -43,6 +48,7 @@ impl Sender {
         Sender {
             window: Window::new(window),
             written: 0,
+            reserve: RESERVE,
             is_ended: false,
             next: 0,
             again: Vec::with_capacity(64),
@@ -54,7 +60,12 @@ impl Sender {
 
     /// How many bytes it takes.
     pub fn free(&self) -> usize {
-        if self.is_ended { 0 } else { (self.window.end() - self.written) as usize }
+        if self.is_ended { 0 } else { (self.window.end() - self.reserve - self.written) as usize }
+    }
+
+    /// Has room for a few bytes more, which are to be the last; once.
+    pub fn widen(&mut self) -> bool {
+        std::mem::take(&mut self.reserve) > 0
     }
 
     /// Takes what there is room for; how many bytes that are.

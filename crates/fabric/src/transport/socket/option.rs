@@ -32,9 +32,13 @@ pub fn lane(socket: BorrowedFd<'_>, lane: Lane) -> io::Result<()> {
 
 /// Has a socket that is full take a little more, which is to be the last: whether it does.
 pub fn widen(socket: BorrowedFd<'_>) -> bool {
-    // The kernel doubles what is asked for.
-    let size = sockopt::socket_send_buffer_size(socket);
-    size.and_then(|size| sockopt::set_socket_send_buffer_size(socket, size)).is_ok()
+    // The kernel doubles what is asked for, but cuts it before to what the machine allows.
+    let size = || sockopt::socket_send_buffer_size(socket);
+    let widened = size().and_then(|before| {
+        sockopt::set_socket_send_buffer_size(socket, before)?;
+        Ok(size()? > before)
+    });
+    widened.unwrap_or(false)
 }
 
 /// The addresses of both ends of a connection over TCP.
