@@ -305,18 +305,7 @@ impl Channel {
             }
             self.posted.post(slot);
         }
-        let mut is_idle = true;
-        loop {
-            match self.endpoint.poll() {
-                Ok(None) => break,
-                Ok(Some(done)) => self.take_in(done),
-                Err(failure) => {
-                    self.fail(failure.to_string());
-                    break;
-                }
-            }
-            is_idle = false;
-        }
+        let is_idle = !self.poll();
         self.push();
         if self.owed >= WINDOW / 2 {
             self.send(Kind::Credit, 0, |_| 0)?;
@@ -326,6 +315,22 @@ impl Channel {
             self.look();
         }
         Ok(())
+    }
+
+    /// Takes in what the provider tells; whether that was anything.
+    fn poll(&mut self) -> bool {
+        let mut has_told = false;
+        loop {
+            match self.endpoint.poll() {
+                Ok(None) => return has_told,
+                Ok(Some(done)) => self.take_in(done),
+                Err(failure) => {
+                    self.fail(failure.to_string());
+                    return has_told;
+                }
+            }
+            has_told = true;
+        }
     }
 
     fn take_in(&mut self, done: Done) {
@@ -407,6 +412,10 @@ impl Channel {
             }
             (None, None, false) => failure.filter(|_| is_late).map(|what| End::Dead(what.clone())),
         };
+        if matches!(self.end, Some(End::Closed)) {
+            // What it took before it closed has left, and nobody asks for that any more.
+            self.poll();
+        }
     }
 
     fn error(&self, end: &End) -> Error {

@@ -16,6 +16,8 @@ pub struct Messages {
     /// A long message on its way out, and what of it has not left.
     outgoing: Box<[u8]>,
     rest: Range<usize>,
+    /// Not all had left when that was asked for last: who waits then waits for it.
+    is_flushing: bool,
     /// A long message that is arriving: its length, and how much of it has come.
     incoming: Box<[u8]>,
     size: usize,
@@ -27,7 +29,8 @@ impl Messages {
     pub fn new(channel: Channel) -> Messages {
         let buffer = || vec![0; OFI_MESSAGE_MAX].into_boxed_slice();
         let (outgoing, incoming) = (buffer(), buffer());
-        Messages { channel, outgoing, rest: 0..0, incoming, size: 0, have: 0 }
+        let is_flushing = false;
+        Messages { channel, outgoing, rest: 0..0, is_flushing, incoming, size: 0, have: 0 }
     }
 
     fn progress(&mut self) -> Result<()> {
@@ -49,6 +52,18 @@ impl Messages {
             self.rest.start += part.len();
         }
         Ok(())
+    }
+
+    /// Whether there is room for a message, or nothing left to wait for by who flushes.
+    fn is_ready_to_send(&self) -> bool {
+        match self.is_flushing {
+            true => self.is_flushed(),
+            false => self.rest.is_empty() && self.channel.has_room(),
+        }
+    }
+
+    fn is_flushed(&self) -> bool {
+        self.rest.is_empty() && self.channel.is_flushed()
     }
 
     /// As [`Channel::nothing`]; but who goes in the middle of a message has not closed anything.
@@ -122,7 +137,7 @@ impl Wait for Messages {
             self.progress()?;
             let is_ready = match ready {
                 Ready::Receive => self.channel.first().is_some(),
-                Ready::Send => self.rest.is_empty() && self.channel.has_room(),
+                Ready::Send => self.is_ready_to_send(),
             };
             if is_ready {
                 return Ok(());
@@ -145,6 +160,7 @@ impl Datagram for Messages {
             return Err(Error::TooLarge { what: "a message", size, limit: OFI_MESSAGE_MAX });
         }
         self.progress()?;
+        self.is_flushing = false;
         if self.rest.is_empty() && size > PIECE && self.channel.has_room() {
             fill(&mut self.outgoing[..size]);
             self.rest = 0..size;
@@ -190,11 +206,11 @@ impl Datagram for Messages {
 
     fn try_flush(&mut self) -> Result<bool> {
         self.progress()?;
-        let is_flushed = self.rest.is_empty() && self.channel.is_flushed();
-        if !is_flushed && self.channel.has_ended() {
+        self.is_flushing = !self.is_flushed();
+        if self.is_flushing && self.channel.has_ended() {
             return Err(self.nothing());
         }
-        Ok(is_flushed)
+        Ok(!self.is_flushing)
     }
 }
 

@@ -240,6 +240,28 @@ fn who_does_not_take_stops_the_sender_and_loses_nothing() {
 }
 
 #[test]
+fn who_flushes_waits_for_what_has_not_left_though_there_is_room() {
+    let (first, second) = pair("shm");
+    let mut sender = first.datagram().expect("buffers");
+    let mut receiver = second.datagram().expect("buffers");
+    // The receiver's side of the provider has to see to it, and does when it is asked.
+    sender.try_send(&[IoSlice::new(&message(PIECE))]).expect("there is room");
+    assert!(!sender.try_flush().expect("sent"));
+    let late = sender.wait(Ready::Send, Deadline::after(Duration::from_millis(10)));
+    assert!(matches!(late, Err(Error::Deadline { .. })), "{late:?}");
+    sender.try_send(&[IoSlice::new(b"on")]).expect("there is room");
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            while !sender.try_flush().expect("sent") {
+                sender.wait(Ready::Send, soon()).expect("it is taken");
+            }
+        });
+        assert_eq!(take(&mut *receiver), message(PIECE));
+        assert_eq!(take(&mut *receiver), b"on");
+    });
+}
+
+#[test]
 fn a_killed_peer_is_dead_and_leaves_no_segment() {
     for provider in PROVIDERS {
         let mut listener = listen(&ofi(), provider);

@@ -228,8 +228,9 @@ impl Link {
             // Or the socket would go on telling of it.
             self.look();
         }
-        let may_send = self.outgoing.is_blocked && self.has_room() || self.returned();
-        may_send || self.is_ready(Ready::Receive)
+        let has_room = self.outgoing.is_blocked && self.has_room();
+        let is_back = self.returned();
+        has_room || is_back || self.is_ready(Ready::Receive)
     }
 
     /// The socket and what comes over it, for who exchanges notes.

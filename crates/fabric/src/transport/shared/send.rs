@@ -297,7 +297,10 @@ impl Link {
             return Ok(true);
         }
         self.check()?;
-        Ok((self.outgoing.is_idle() || self.pump()?) && is_returned)
+        let has_left = self.outgoing.is_idle() || self.pump()?;
+        // Who waits now waits for what is lent to be fetched, which frees its record.
+        self.outgoing.is_blocked |= !is_returned;
+        Ok(has_left && is_returned)
     }
 
     /// Sends a message that consists of parts and of a body that many may hold; a long one is not

@@ -40,6 +40,25 @@ fn a_long_body_is_held_until_it_is_fetched_and_keeps_its_place_in_the_order() {
 }
 
 #[test]
+fn who_flushes_sleeps_until_what_is_lent_was_fetched() {
+    let (mut here, mut there) = pair(PIPELINED);
+    here.try_queue(&[], &Payload::from(pattern(LONG, 1))).unwrap();
+    assert!(!here.try_flush().unwrap());
+    let error = here.wait(Ready::Send, Deadline::now()).unwrap_err();
+    assert!(matches!(error, Error::Deadline { .. }), "{error}");
+    here.try_fill(5, |to| to.copy_from_slice(b"short")).expect("there is room for more");
+    assert!(!here.try_flush().unwrap());
+    let flushing = std::thread::spawn(move || {
+        while !here.try_flush()? {
+            here.wait(Ready::Send, soon())?;
+        }
+        Ok::<_, Error>(here)
+    });
+    assert!(*keep(&mut there) == pattern(LONG, 1));
+    flushing.join().unwrap().unwrap();
+}
+
+#[test]
 fn a_buffer_that_was_handed_over_and_dropped_is_used_again_and_a_kept_one_is_not() {
     let (mut here, mut there) = pair(PIPELINED);
     let mut send = |seed| here.try_queue(&[], &Payload::from(pattern(LONG, seed))).unwrap();
