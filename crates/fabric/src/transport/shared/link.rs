@@ -314,6 +314,8 @@ impl Link {
         let end = End::Malformed(what.into());
         let error = self.error(&end);
         self.end.get_or_insert(end);
+        // So nothing more is received by a way that does not ask how it ended.
+        self.is_trusted = false;
         // The peer's next look at the socket shows it.
         self.line.hang_up();
         error

@@ -170,6 +170,25 @@ fn garbage_over_the_socket_ends_the_connection() {
 }
 
 #[test]
+fn nothing_is_received_any_more_of_who_broke_the_rules() {
+    let (mut here, mut there) = pair(PIPELINED);
+    here.try_fill(1, |to| to[0] = 1).unwrap();
+    crate::transport::shared::socket::send(here.descriptor(), b"nonsense", None).unwrap();
+    // Who sends looks at the socket now and then.
+    while there.try_fill(1, |to| to[0] = 2).is_ok() {}
+    let buffer = &mut [0; 8];
+    for error in [
+        there.try_take(|_| ()).unwrap_err(),
+        there.try_keep(|_| ()).unwrap_err(),
+        there.try_receive(buffer).unwrap_err(),
+        there.receive(buffer, soon()).unwrap_err(),
+        there.try_take(|_| ()).unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::Malformed { .. }), "{error}");
+    }
+}
+
+#[test]
 fn memory_that_cannot_be_mapped_is_its_senders_fault() {
     let place = Place::new();
     let listener = listen(&place, 1);
@@ -208,7 +227,7 @@ fn a_peer_that_goes_on_after_its_farewell_keeps_no_try_for_ever() {
     send();
     let error = there.nothing().unwrap_err();
     assert!(error.to_string().contains("it goes on after its end"), "{error}");
-    let error = there.try_take(|_| ()).map(|()| there.try_take(|_| ())).unwrap().unwrap_err();
+    let error = there.try_take(|_| ()).unwrap_err();
     assert!(matches!(error, Error::Malformed { .. }), "{error}");
 }
 
