@@ -115,6 +115,21 @@ pub fn a_service_that_no_hello_can_say_is_refused_at_once(subject: &impl Subject
     assert_eq!((said, &end.unwrap().hello().service), (Ok(longest.clone()), &longest));
 }
 
+/// Of a name that no hello can say whole the listener hears the same over every transport.
+pub fn a_name_is_heard_as_a_hello_says_it(subject: &impl Subject) {
+    let mut listener = listen(subject);
+    let address = listener.address().clone();
+    let name = |begin: &str| format!("{begin}{}", "n".repeat(HELLO_TEXT_MAX));
+    let said = Hello { name: name("connector.\x1b[2J"), ..hello(Lane::Bulk) };
+    let mut heard = Hello { name: name("connector.[2J"), ..hello(Lane::Bulk) };
+    heard.name.truncate(HELLO_TEXT_MAX);
+    let connect = || subject.transport().connect(&address, &said, soon()).map(drop);
+    let (connected, end) = together(connect, || listener.accept(soon()));
+    let end = end.unwrap();
+    connected.unwrap();
+    assert_eq!((end.hello(), &end.peer().name), (&heard, &heard.name));
+}
+
 /// An address of another transport is no address here.
 pub fn a_foreign_address_is_unsupported(subject: &impl Subject) {
     let transport = subject.transport();

@@ -55,6 +55,7 @@ pub use bytes::the_end_of_bytes_waits_no_longer_than_its_deadline;
 pub use bytes::{a_socket_below_carries_the_bytes, what_was_read_is_delivered};
 pub use calls::{calls_are_carried_out_in_order, what_was_called_and_flushed_is_carried_out};
 pub use child::{a_killed_peer_is_dead, child, exhausted_descriptors_are_an_error_that_passes};
+pub use connection::a_name_is_heard_as_a_hello_says_it;
 pub use connection::a_service_that_no_hello_can_say_is_refused_at_once;
 pub use connection::{
     a_foreign_address_is_unsupported, an_address_where_somebody_listens_is_taken,
@@ -176,6 +177,7 @@ macro_rules! conformance {
             nobody_there_is_a_refusal
             an_address_where_somebody_listens_is_taken
             a_service_that_no_hello_can_say_is_refused_at_once
+            a_name_is_heard_as_a_hello_says_it
             a_foreign_address_is_unsupported
             garbage_is_no_hello
             another_version_is_told_so

@@ -97,6 +97,11 @@ pub fn write(hello: &Hello) -> Vec<u8> {
     bytes
 }
 
+/// A hello as the listener hears it.
+pub fn heard(hello: &Hello) -> Hello {
+    Hello { name: said(&hello.name), ..hello.clone() }
+}
+
 /// Reads a hello off the front of what has arrived: it and its length; none if it is not whole.
 ///
 /// # Errors
@@ -181,17 +186,22 @@ fn read_head(rest: &mut &[u8]) -> Result<bool, Refusal> {
     }
 }
 
-/// Names are shown to people, so what would move their cursor is left out.
-fn write_text(bytes: &mut Vec<u8>, text: &str) {
-    let at = bytes.len();
-    bytes.push(0);
+/// What is said of a text. Names are shown to people, so what would move their cursor is left out.
+fn said(text: &str) -> String {
+    let mut said = String::new();
     for letter in text.chars().filter(|letter| !letter.is_control()) {
-        if bytes.len() - at - 1 + letter.len_utf8() > HELLO_TEXT_MAX {
+        if said.len() + letter.len_utf8() > HELLO_TEXT_MAX {
             break;
         }
-        bytes.extend(letter.encode_utf8(&mut [0; 4]).bytes());
+        said.push(letter);
     }
-    bytes[at] = u8::try_from(bytes.len() - at - 1).expect("it was limited");
+    said
+}
+
+fn write_text(bytes: &mut Vec<u8>, text: &str) {
+    let said = said(text);
+    bytes.push(u8::try_from(said.len()).expect("it was limited"));
+    bytes.extend(said.as_bytes());
 }
 
 fn read_text(rest: &mut &[u8]) -> Result<Option<String>, Refusal> {

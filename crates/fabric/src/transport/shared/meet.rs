@@ -145,12 +145,14 @@ pub(in crate::transport) fn pair(
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
             .map_err(|error| Error::io("cannot open a socket", error))?;
     let (_, segment) = segment::create(hello.lane)?;
+    let heard = hello::heard(hello);
     let listener = (peer(&here, name.to_owned())?, hello.name.clone());
-    let connector = (peer(&there, hello.name.clone())?, name.to_owned());
+    let connector = (peer(&there, heard.name.clone())?, name.to_owned());
     let seat = (segment.clone(), Side::Connector);
     let mut mine = Link::new(seat, here, listener, hello.clone(), planners(hello));
     let seat = (segment, Side::Listener);
-    let mut theirs = Link::new(seat, there, connector, hello.clone(), planners(hello));
+    let planner = planners(&heard);
+    let mut theirs = Link::new(seat, there, connector, heard, planner);
     mine.probe();
     theirs.probe();
     Ok((mine, theirs))
