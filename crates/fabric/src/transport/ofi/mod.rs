@@ -44,6 +44,7 @@ pub(crate) mod tests;
 
 use super::hello;
 use super::host::{resolve, share};
+use super::socket::is_to_itself;
 use super::{Adapter, Capabilities, Hello, Listener, Peer, Protection, Strategies, Transport};
 use crate::address::Address;
 use crate::deadline::Deadline;
@@ -60,7 +61,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -182,6 +183,9 @@ impl Ofi {
                 return Err(late(to, "a connection", deadline));
             };
             match TcpStream::connect_timeout(address, left) {
+                Ok(stream) if is_to_itself(stream.as_fd()) => {
+                    last = ErrorKind::ConnectionRefused.into();
+                }
                 Ok(stream) => {
                     let mut meeting = Meeting::new(stream).map_err(io)?;
                     meeting.say(&hello::write(hello))?;
@@ -342,7 +346,6 @@ impl Door {
 
     /// Waits for the next connection.
     fn next(&mut self, deadline: Deadline) -> Result<Channel> {
-        use std::os::fd::AsFd;
         loop {
             if let Some(channel) = self.progress()? {
                 return Ok(channel);

@@ -13,8 +13,8 @@ use crate::transport::{Hello, Lane, Peer, Protection};
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType,
-    connect, getsockname, recv, send, socket_with, sockopt,
+    AddressFamily, RecvFlags, SendFlags, SocketAddrUnix, SocketFlags, SocketType, connect, recv,
+    send, socket_with, sockopt,
 };
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -76,8 +76,7 @@ fn tcp_to(to: &Address, there: SocketAddr, hello: &Hello, deadline: Deadline) ->
         Err(Errno::CONNREFUSED) => return Err(refused(to, "nobody listens there")),
         Err(errno) => return Err(failed(errno)),
     }
-    // Where nobody listens, the kernel may choose that very port for us.
-    if getsockname(&socket).map_err(failed)? == SocketAddrAny::from(there) {
+    if option::is_to_itself(socket.as_fd()) {
         return Err(refused(to, "nobody listens there"));
     }
     option::tcp(socket.as_fd(), hello.lane).map_err(failed)?;

@@ -63,7 +63,7 @@ pub use tls::Tls;
 
 pub(crate) use connection::is_ready;
 pub(super) use connection::timespec;
-pub(crate) use option::{keep_alive, widen};
+pub(crate) use option::{is_to_itself, keep_alive, widen};
 
 use connect::Line;
 

@@ -50,6 +50,13 @@ fn ends(socket: BorrowedFd<'_>) -> io::Result<[IpAddr; 2]> {
     Ok([ip(Some(getsockname(socket)?))?, ip(getpeername(socket)?)?])
 }
 
+/// Whether a connection over TCP is one of a socket to itself: where nobody listens, the kernel may
+/// choose that very port for who connects.
+pub fn is_to_itself(socket: BorrowedFd<'_>) -> bool {
+    let ends = (getsockname(socket), getpeername(socket));
+    matches!(ends, (Ok(here), Ok(Some(there))) if here == there)
+}
+
 /// Whether the other end of a connection over TCP is on this machine.
 pub fn is_loopback(socket: BorrowedFd<'_>) -> bool {
     ends(socket).is_ok_and(|[_, there]| there.is_loopback())

@@ -173,6 +173,23 @@ fn connected(transport: &dyn Transport, at: &Address, lane: Lane) -> [Box<dyn St
 }
 
 #[test]
+fn a_connection_to_itself_is_known_by_whatever_address_it_was_asked_for() {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname};
+    use std::net::SocketAddr;
+    for asked in ["127.0.0.1", "0.0.0.0"] {
+        let kind = (AddressFamily::INET, SocketType::STREAM);
+        let open = || rustix::net::socket_with(kind.0, kind.1, SocketFlags::CLOEXEC, None);
+        let itself = open().unwrap();
+        bind(&itself, &"127.0.0.1:0".parse::<SocketAddr>().unwrap()).unwrap();
+        let port = SocketAddr::try_from(getsockname(&itself).unwrap()).unwrap().port();
+        connect(&itself, &format!("{asked}:{port}").parse::<SocketAddr>().unwrap()).unwrap();
+        assert!(is_to_itself(itself.as_fd()), "{asked}");
+    }
+    let [one, other] = connected(&Tcp, &Address::Tcp("127.0.0.1".to_owned(), 0), Lane::Bulk);
+    assert!(![one, other].iter().any(|end| is_to_itself(end.socket().unwrap())));
+}
+
+#[test]
 fn both_ends_of_a_connection_have_their_lanes_options() {
     for host in ["127.0.0.1", "::1"] {
         let at = Address::Tcp(host.to_owned(), 0);
