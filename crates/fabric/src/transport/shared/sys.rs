@@ -110,7 +110,7 @@ impl Drop for Mapped {
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// What tells this process from those that it was forked from, and those from each other.
-pub(super) fn forks() -> u32 {
+pub(crate) fn forks() -> u32 {
     static COUNTS: Once = Once::new();
     extern "C" fn count() {
         FORKS.fetch_add(1, Ordering::Relaxed);
@@ -125,7 +125,7 @@ pub(super) fn forks() -> u32 {
 
 /// Does something in a fork of this process, which ends with it; whether that went well.
 #[cfg(test)]
-pub(super) fn in_a_fork(work: impl FnOnce() -> bool) -> bool {
+pub(crate) fn in_a_fork(work: impl FnOnce() -> bool) -> bool {
     // SAFETY: the C library has the child's memory ready for use, and nothing of ours is locked.
     let child = unsafe { libc::fork() };
     if child == 0 {
@@ -152,9 +152,9 @@ pub(super) fn read_memory(pid: u32, parts: [(u64, &mut [u8]); 2]) -> io::Result<
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
-/// Has the kernel refuse this thread to read the memory of others from now on, as in a container.
+/// Has the kernel refuse this thread a call from now on, as in a container.
 #[cfg(test)]
-pub(super) fn refuse_reading() -> io::Result<()> {
+pub(crate) fn refuse(call: libc::c_long) -> io::Result<()> {
     let [load, compare, end] = [
         libc::BPF_LD | libc::BPF_W | libc::BPF_ABS,
         libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
@@ -164,7 +164,7 @@ pub(super) fn refuse_reading() -> io::Result<()> {
     // The call's number is the first word of what the filter sees.
     let mut steps = [
         step(load, 0, 0),
-        step(compare, 1, libc::SYS_process_vm_readv as u32),
+        step(compare, 1, call as u32),
         step(end, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
         step(end, 0, libc::SECCOMP_RET_ALLOW),
     ];

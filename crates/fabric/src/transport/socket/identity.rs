@@ -170,6 +170,8 @@ impl Identity {
     pub fn store(&self, path: &Path) -> Done<()> {
         let mut draft = path.as_os_str().to_owned();
         draft.push(format!(".{:.16}", &self.key.to_string()[PUBLIC_TEXT.len()..]));
+        // One of this key that a crash has left.
+        let _ = fs::remove_file(&draft);
         let linked = self.write(Path::new(&draft)).and_then(|()| fs::hard_link(&draft, path));
         let _ = fs::remove_file(&draft);
         let stored = match linked {
@@ -309,10 +311,14 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         let path = folder.join("key");
         let identity = Identity::generate().unwrap();
+        let draft = format!("key.{:.16}", &identity.key.to_string()[PUBLIC_TEXT.len()..]);
         identity.store(&path).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         assert_eq!(Identity::load(&path).unwrap().public_key(), identity.public_key());
         assert!(identity.store(&path).is_err(), "a key is never written over");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no draft is left");
+        fs::rename(&path, folder.join(draft)).unwrap();
+        identity.store(&path).expect("what a crash has left keeps nobody");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no draft is left");
         for mode in [0o640, 0o604, 0o620, 0o666] {
             fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();

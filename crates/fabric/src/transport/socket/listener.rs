@@ -155,12 +155,10 @@ impl Door {
                     self.callers.push_back(Caller { line, said, since, is_unclear: false });
                 }
                 Err(Errno::AGAIN) => break,
-                Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {
+                Err(errno) if is_of_caller(errno) => {}
+                Err(errno) => {
                     return Err(Error::io(format!("accepting at {}", self.address), errno));
                 }
-                Err(Errno::BADF | Errno::INVAL | Errno::NOTSOCK) => unreachable!("it listens"),
-                // Those of a connection that has failed already (accept(2)).
-                Err(_) => {}
             }
         }
         Ok(())
@@ -244,6 +242,21 @@ impl Door {
             Err(errno) => Err(Error::io(format!("waiting at {}", self.address), errno)),
         }
     }
+}
+
+/// Whether it is a connection that has failed already, and the next may be accepted (accept(2)).
+fn is_of_caller(errno: Errno) -> bool {
+    const NETWORK: [Errno; 8] = [
+        Errno::NETDOWN,
+        Errno::PROTO,
+        Errno::NOPROTOOPT,
+        Errno::HOSTDOWN,
+        Errno::NONET,
+        Errno::HOSTUNREACH,
+        Errno::OPNOTSUPP,
+        Errno::NETUNREACH,
+    ];
+    matches!(errno, Errno::INTR | Errno::CONNABORTED) || NETWORK.contains(&errno)
 }
 
 /// A socket that listens on TCP, and its port.

@@ -7,7 +7,8 @@
 //! A connection begins in the bulk lane's thread, for nobody knows its lane before the hello and a
 //! handshake costs some 100 us; [`Tunnel::enter`] moves it to its lane. The threads start with the
 //! first connection, or the first door that waits for one, and stay as long as the process: those
-//! of an idle one sleep.
+//! of an idle one sleep. A fork of it begins with none: the connections that it has from before are
+//! its parent's, and ended for it.
 //!
 //! What was sent and then dropped is under way in this process and not in the kernel's hands as it
 //! would be with TCP. So dropping an end waits until its thread has given the kernel all that it
@@ -24,6 +25,7 @@ use crate::epoll::{self, EventData, EventFlags};
 use crate::error::{Error, Result};
 use crate::processors::Processors;
 use crate::transport::Lane;
+use crate::transport::shared::sys::forks;
 use muster_base::limits::TLS_CHUNK;
 use rustix::buffer::spare_capacity;
 use rustix::event::{EventfdFlags, Timespec, eventfd};
@@ -194,6 +196,8 @@ struct Pump {
     epoll: OwnedFd,
     waker: OwnedFd,
     orders: Mutex<Vec<Order>>,
+    /// The process in which the thread runs: a fork of it has none.
+    forks: u32,
 }
 
 impl std::fmt::Debug for Order {
@@ -209,7 +213,7 @@ impl Pump {
         static PUMPS: Mutex<[Option<Arc<Pump>>; 2]> = Mutex::new([None, None]);
         let mut pumps = PUMPS.lock().expect("nobody panics with it");
         let place = &mut pumps[usize::from(lane == Lane::System)];
-        if let Some(pump) = place {
+        if let Some(pump) = place.as_ref().filter(|pump| pump.is_here()) {
             return Ok(pump.clone());
         }
         let fallible = || {
@@ -220,7 +224,7 @@ impl Pump {
         };
         let (epoll, waker) =
             fallible().map_err(|errno: Errno| Error::io("starting a pump", errno))?;
-        let pump = Arc::new(Pump { epoll, waker, orders: Mutex::new(Vec::new()) });
+        let pump = Arc::new(Pump { epoll, waker, orders: Mutex::default(), forks: forks() });
         let own = pump.clone();
         let name = if lane == Lane::System { "fabric-tls-sys" } else { "fabric-tls" };
         let builder = std::thread::Builder::new().name(name.to_owned());
@@ -238,8 +242,16 @@ impl Pump {
         rustix::io::write(&self.waker, &1u64.to_ne_bytes()).expect("an event can be signalled");
     }
 
+    /// Whether its thread runs in this process.
+    fn is_here(&self) -> bool {
+        self.forks == forks()
+    }
+
     /// Waits for the answer to an order, which comes at the thread's next turn.
     fn ask<T>(&self, order: impl FnOnce(SyncSender<T>) -> Order) -> Option<T> {
+        if !self.is_here() {
+            return None;
+        }
         let (tell, told) = sync_channel(1);
         self.order(order(tell));
         told.recv_timeout(PATIENCE).ok()

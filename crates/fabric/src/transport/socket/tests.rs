@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::strategy::{Datagram, Ready, Stream, Wait};
-use crate::transport::{Adapter, Lane, hello};
+use crate::transport::{Adapter, Lane, hello, shared};
 use rustix::net::sockopt;
 use std::fs;
 use std::io::{IoSlice, Read, Write};
@@ -187,6 +187,20 @@ fn a_connection_to_itself_is_known_by_whatever_address_it_was_asked_for() {
     }
     let [one, other] = connected(&Tcp, &Address::Tcp("127.0.0.1".to_owned(), 0), Lane::Bulk);
     assert!(![one, other].iter().any(|end| is_to_itself(end.socket().unwrap())));
+}
+
+#[test]
+fn a_door_that_the_kernel_lets_nobody_through_says_so() {
+    let folder = Folder::new();
+    let mut listener = Unix.listen(&folder.address()).unwrap();
+    let (done, result) = std::sync::mpsc::channel();
+    let accepting = thread::spawn(move || {
+        shared::sys::refuse(libc::SYS_accept4).unwrap();
+        done.send(listener.accept(soon()).map(drop))
+    });
+    let error = result.recv_timeout(Duration::from_secs(60)).expect("it ends").unwrap_err();
+    assert!(matches!(error, Error::Io { .. }), "{error}");
+    accepting.join().unwrap().unwrap();
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn peer() {
     match std::env::var(ROLE).unwrap().as_str() {
         "echo" | "echo-single" => echo(connect()),
         "refused" => {
-            sys::refuse_reading().unwrap();
+            sys::refuse(libc::SYS_process_vm_readv).unwrap();
             let link = connect();
             assert!(link.memory.is_none());
             echo(link);
@@ -60,7 +60,7 @@ fn peer() {
         "refused-later" => {
             let link = connect();
             assert!(link.memory.is_some(), "nobody has refused it yet");
-            sys::refuse_reading().unwrap();
+            sys::refuse(libc::SYS_process_vm_readv).unwrap();
             echo(link);
         }
         "flood" => {

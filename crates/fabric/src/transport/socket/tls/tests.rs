@@ -3,7 +3,7 @@
 use super::super::{EXTRA, HEAD, Member, Records, Secured, Tcp};
 use super::*;
 use crate::strategy::{Bare, Datagram, Ready, Stream};
-use crate::transport::Lane;
+use crate::transport::{Lane, shared};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{IoSlice, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -381,6 +381,19 @@ fn what_was_sent_before_the_process_ended_arrives() {
         let end = received.unwrap();
         assert!(matches!(end, Err(Error::Closed { .. })), "{end:?}");
     }
+}
+
+#[test]
+fn a_fork_of_a_process_that_has_connections_makes_its_own() {
+    let list = members(&[1, 2]);
+    let mut listener = Tls::new(&identity(1), &list).listen(&here()).unwrap();
+    let two = Tls::new(&identity(2), &list);
+    let _theirs = meet(&two, "n2", &mut *listener);
+    let address = listener.address().clone();
+    let connect = move || two.connect(&address, &hello("n2"), soon()).is_ok();
+    let child = thread::spawn(|| shared::sys::in_a_fork(connect));
+    listener.accept(soon()).unwrap();
+    assert!(child.join().unwrap());
 }
 
 #[test]
