@@ -1,24 +1,7 @@
 //! A connection's memory: one memfd, which both sides map, with a ring for each direction.
 //!
-//! | offset | size | what |
-//! |---|---|---|
-//! | 0 | 256 | the connector's own words |
-//! | 256 | 256 | the listener's own words |
-//! | 512 + 128 d | 8 | records freed in direction d (0: from the connector), by who receives |
-//! | 4096 + 16384 d | 16384 | entries of direction d |
-//! | 36864 + A d | A | arena of direction d: `SHARED_ARENA` or `SHARED_ARENA_SYSTEM` bytes |
-//!
-//! A side's own words, which only it writes unless said otherwise:
-//!
-//! | offset | size | what |
-//! |---|---|---|
-//! | 0 | 4 | what it sleeps for: 1 arrivals, 2 room, 4 in poll(2); who wakes it writes 0 |
-//! | 4 | 4 | 1 when it has closed the connection in order |
-//! | 8 | 4 | messages it has sent over the socket (`copy.rs`) |
-//! | 64 | 4 | 1 when it can read the peer's memory |
-//! | 72 | 8 | an address in its memory |
-//! | 80 | 8 | what stands there, which tells the peer whether it reads the right process |
-//! | 88 | 4 | one more than the number of the processor on which it slept, or went to, last |
+//! `docs/wire/shared.md` has the layout. Beside the rings each side has words of its own, which
+//! only it writes, but for what it sleeps for: who wakes it takes that back.
 //!
 //! The memory is sealed against another size before it is passed on, and who gets it checks seals
 //! and size before it maps it. It has no name, so nothing is left when both are gone.

@@ -1,11 +1,6 @@
 //! What goes over a connection's socket once both sides share memory: rings of the bell, which mean
-//! "look", and notes about regions with their memory. Each is one packet:
-//!
-//! | bytes | what |
-//! |---|---|
-//! | `0` | the bell |
-//! | `1 key[4] size[8] ` and a descriptor | a region can be reached (`copy.rs`) |
-//! | `2 key[4]` | it can no longer be |
+//! "look", and notes about regions with their memory (`copy.rs`). Each is one packet
+//! (`docs/wire/shared.md`).
 //!
 //! The socket's end is the proof that the peer is gone: the kernel closes it whatever way the
 //! process ends.

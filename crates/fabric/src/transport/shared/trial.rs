@@ -1,13 +1,6 @@
 //! Trials: at first contact a sender measures what the stages of the way to its peer cost. A trial
-//! is a packet in the arena whose bytes nobody wants, and which begins with a head:
-//!
-//! | offset | size | what |
-//! |---|---|---|
-//! | 0 | 8 | where the bytes stand in the sender's memory, for a single copy; else 0 |
-//! | 8 | 8 | how many those are |
-//! | 16 | 8 | the answer: 0 none so far, 1 refused, 2 here, else 3 and the nanoseconds |
-//! | 24 | 8 | 0 held, 1 to be copied, 2 to be copied and answered |
-//! | 32 | 8 | bytes of the message that it is a packet of |
+//! is a packet in the arena whose bytes nobody wants, and which begins with a head, where the
+//! answer to it is given (`docs/wire/shared.md`).
 //!
 //! Packets are measured as they pass in a message, close behind one another. Of such a *burst* the
 //! first is held: the receiver says that it is here, and begins when the sender has copied in all

@@ -23,10 +23,11 @@
 //! process. TCP is plain. With TLS (`tls.rs`) a thread of this process moves records between the
 //! TCP socket and one end of a pair of Unix sockets (`pump.rs`, `joint.rs`); the other end is the
 //! connection that everything above sees, hello included, so nothing above knows of it. Where the
-//! kernel can do TLS, the keys would go to it after the handshake (`TCP_ULP` "tls"), and the TCP
-//! socket would be that end: the place is [`pump::Tunnel::enter`], where a connection changes hands
-//! anyway. Who wants no thread in between takes the TCP socket and the session instead
-//! (`Stream::bare`): 9P goes on with both (`secured.rs`), ranks with the keys alone (`records.rs`).
+//! kernel can do TLS, the keys could go to it after the handshake (`TCP_ULP` "tls"), and the TCP
+//! socket would be that end (`docs/decisions/protection.md`): the place is [`pump::Tunnel::enter`],
+//! where a connection changes hands anyway. Nothing does so yet. Who wants no thread in between
+//! takes the TCP socket and the session instead (`Stream::bare`): 9P goes on with both
+//! (`secured.rs`), ranks with the keys alone (`records.rs`).
 
 mod connect;
 mod connection;
