@@ -20,7 +20,7 @@ use crate::keeper::remove_all;
 use crate::relay::receive::Unpacker;
 use muster_base::limits::{CHUNK, CHUNK_STORE_MAX, CHUNK_STORE_MIN};
 use muster_ninep::error::{Errno, Error, Result, fail};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -44,8 +44,8 @@ pub(crate) type Name = Hash;
 struct Kept {
     recipe: Recipe,
     mode: u32,
-    /// While it grows.
-    file: Option<File>,
+    /// No descriptor is kept meanwhile: a job may have more files than a process may have open.
+    grows: bool,
     /// What is to come, and where it goes.
     missing: HashMap<Hash, Vec<u64>>,
     /// What tells whether it was written to since it was whole.
@@ -88,6 +88,8 @@ pub(crate) struct Chunks {
     found: HashMap<Hash, (Name, u64)>,
     /// Who may lack a chunk.
     wanted: HashMap<Hash, Vec<Name>>,
+    /// Files that nobody wants, by when they were last wanted.
+    unused: BTreeSet<(u64, Name)>,
     /// Bytes of all files.
     held: u64,
     clock: u64,
@@ -141,7 +143,8 @@ impl Chunks {
     /// None yet, in a directory that is there or can be made.
     pub(crate) fn new(directory: PathBuf) -> Chunks {
         let (files, found, wanted) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Chunks { directory, home: None, counted: None, files, found, wanted, held: 0, clock: 0 }
+        let (unused, held, clock) = (BTreeSet::new(), 0, 0);
+        Chunks { directory, home: None, counted: None, files, found, wanted, unused, held, clock }
     }
 
     /// None yet, in a node's directory below that of all nodes of this machine.
@@ -179,17 +182,29 @@ impl Chunks {
 
     /// Whether a file has all its chunks.
     pub(crate) fn is_whole(&self, name: &Name) -> bool {
-        self.files.get(name).is_some_and(|kept| kept.file.is_none())
+        self.files.get(name).is_some_and(|kept| !kept.grows)
+    }
+
+    /// Somebody wants a file.
+    fn hold(&mut self, name: &Name) {
+        let Some(kept) = self.files.get_mut(name) else { return };
+        self.unused.remove(&(kept.used, *name));
+        (kept.used, kept.users) = (self.clock, kept.users + 1);
     }
 
     /// A job has a file, or does not want it any more. If nobody else does, it may go, and does
-    /// unless it is whole.
+    /// unless it is whole and there is room for it.
     pub(crate) fn release(&mut self, name: &Name) {
         let Some(kept) = self.files.get_mut(name) else { return };
         kept.users = kept.users.saturating_sub(1);
-        if kept.users == 0 && kept.file.is_some() {
+        if kept.users > 0 {
+            return;
+        }
+        self.unused.insert((kept.used, *name));
+        if kept.grows {
             self.remove(name);
         }
+        self.make_room(0);
     }
 
     fn path(&self, name: &Name) -> PathBuf {
@@ -201,18 +216,22 @@ impl Chunks {
     /// # Errors
     /// The system's.
     pub(crate) fn open(&self, name: &Name) -> Result<File> {
-        match self.files.get(name).and_then(|kept| kept.file.as_ref()) {
-            Some(growing) => Ok(growing.try_clone()?),
-            None => Ok(File::open(self.path(name))?),
-        }
+        Ok(File::open(self.path(name))?)
+    }
+
+    /// A file that grows, to be written. What is there under its name never leads elsewhere.
+    fn open_growing(&self, name: &Name, is_new: bool) -> Result<File> {
+        let mut options = File::options();
+        options.read(true).write(true).create(is_new).mode(0o600);
+        Ok(options.custom_flags(libc::O_NOFOLLOW).open(self.path(name))?)
     }
 
     /// Keeps a file that is there already, if it is whole by its length and mode. What it says is
     /// not looked at, which may take long ([`Chunks::to_check`]).
     pub(crate) fn adopt(&mut self, mode: u32, recipe: &Recipe) -> Option<Name> {
         let name = name(mode, recipe);
-        if let Some(kept) = self.files.get_mut(&name) {
-            kept.users += 1;
+        if self.files.contains_key(&name) {
+            self.hold(&name);
             return Some(name);
         }
         let meta = fs::metadata(self.path(&name)).ok()?;
@@ -220,10 +239,10 @@ impl Chunks {
             return None;
         }
         let (stamp, used, users) = (stamp(&meta), self.clock, 1);
-        let (missing, file) = (HashMap::new(), None);
+        let (missing, grows) = (HashMap::new(), false);
         let (recipe, is_shared, is_unseen) = (recipe.clone(), false, true);
         self.find(&name, &recipe);
-        let kept = Kept { recipe, mode, file, missing, stamp, is_shared, used, users, is_unseen };
+        let kept = Kept { recipe, mode, grows, missing, stamp, is_shared, used, users, is_unseen };
         self.insert(name, kept);
         Some(name)
     }
@@ -249,7 +268,7 @@ impl Chunks {
         missing: HashMap<Hash, Vec<u64>>,
     ) -> Result<()> {
         let (path, is_intact) = (self.path(name), self.is_intact(name));
-        let Some(kept) = self.files.get_mut(name).filter(|kept| kept.file.is_none()) else {
+        let Some(kept) = self.files.get_mut(name).filter(|kept| !kept.grows) else {
             return Ok(());
         };
         let now = || fs::metadata(&path).map(|meta| stamp(&meta));
@@ -266,7 +285,7 @@ impl Chunks {
         if !missing.is_empty() {
             let file = File::options().read(true).write(true).open(&path)?;
             file.set_len(kept.recipe.size)?;
-            kept.file = Some(file);
+            kept.grows = true;
             self.found.retain(|hash, (file, _)| file != name || !missing.contains_key(hash));
             missing.keys().for_each(|hash| self.wanted.entry(*hash).or_default().push(*name));
             kept.missing = missing;
@@ -303,36 +322,37 @@ impl Chunks {
         self.clock += 1;
         let name = name(mode, recipe);
         if self.is_intact(&name) {
-            let kept = self.files.get_mut(&name).expect("it is there");
-            (kept.used, kept.users) = (self.clock, kept.users + 1);
+            self.hold(&name);
             return Ok(name);
         }
         let users = self.files.get(&name).map_or(0, |kept| kept.users);
         self.remove(&name);
         self.make_room(recipe.size);
-        let mut kept = self.begin(&name, mode, recipe)?;
-        kept.users = users + 1;
-        let left = kept.file.as_ref().filter(|file| file.metadata().is_ok_and(|it| it.len() > 0));
-        let left = left.map(File::try_clone).transpose()?;
-        kept.file.as_ref().expect("it grows").set_len(recipe.size)?;
+        let file = self.begin(&name)?;
+        let is_left = file.metadata()?.len() > 0;
+        file.set_len(recipe.size)?;
+        let mut missing: HashMap<Hash, Vec<u64>> = HashMap::new();
         for (hash, offset, length) in recipe.pieces() {
-            if left.as_ref().is_some_and(|file| says(file, offset, length, &hash)) {
+            if is_left && says(&file, offset, length, &hash) {
                 continue;
             }
             let found = self.found.get(&hash).copied().filter(|_| copies);
-            if let Some((other, from)) = found.filter(|_| !kept.missing.contains_key(&hash)) {
-                if self.copy(&kept, offset, (other, from, length), &hash) {
+            if let Some((other, from)) = found.filter(|_| !missing.contains_key(&hash)) {
+                if self.copy(&file, offset, (other, from, length), &hash) {
                     continue;
                 }
                 // Where it was found it is no more.
                 self.found.remove(&hash);
             }
-            kept.missing.entry(hash).or_default().push(offset);
+            missing.entry(hash).or_default().push(offset);
         }
-        let is_whole = kept.missing.is_empty();
+        let is_whole = missing.is_empty();
+        let (recipe, stamp, used, users) = (recipe.clone(), (0, 0, 0, 0), self.clock, users + 1);
+        let (grows, is_shared, is_unseen) = (true, false, false);
+        let kept = Kept { recipe, mode, grows, missing, stamp, is_shared, used, users, is_unseen };
         self.insert(name, kept);
         if is_whole {
-            self.complete(&name)?;
+            self.complete(&name, &file)?;
         }
         Ok(name)
     }
@@ -350,27 +370,19 @@ impl Chunks {
         Some((file, *offset))
     }
 
-    fn begin(&self, name: &Name, mode: u32, recipe: &Recipe) -> Result<Kept> {
+    fn begin(&self, name: &Name) -> Result<File> {
         if let Err(error) = fs::DirBuilder::new().mode(0o700).create(&self.directory)
             && error.kind() != io::ErrorKind::AlreadyExists
         {
             return Err(error.into());
         }
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        // What is there under the name may be a file that grew, and never leads elsewhere.
-        options.custom_flags(libc::O_NOFOLLOW);
-        let file = options.open(self.path(name))?;
-        let (stamp, used, users) = ((0, 0, 0, 0), self.clock, 0);
-        let (missing, file) = (HashMap::new(), Some(file));
-        let (recipe, is_shared, is_unseen) = (recipe.clone(), false, false);
-        Ok(Kept { recipe, mode, file, missing, stamp, is_shared, used, users, is_unseen })
+        self.open_growing(name, true)
     }
 
     /// Copies a chunk from another file; false if that is not what it was.
     fn copy(
         &self,
-        to: &Kept,
+        to: &File,
         at: u64,
         (from, offset, length): (Name, u64, usize),
         hash: &Hash,
@@ -380,7 +392,6 @@ impl Chunks {
         let read = self.is_intact(&from)
             && self.open(&from).is_ok_and(|file| file.read_exact_at(&mut bytes, offset).is_ok());
         let is_right = read && (!kept.is_unseen || Hash::of(&bytes) == *hash);
-        let to = to.file.as_ref().expect("it grows");
         is_right && to.write_all_at(&bytes, at).is_ok()
     }
 
@@ -403,7 +414,7 @@ impl Chunks {
     fn is_intact(&self, name: &Name) -> bool {
         self.files.get(name).is_some_and(|kept| {
             let now = || fs::metadata(self.path(name)).map(|meta| stamp(&meta)).ok();
-            kept.file.is_some() || now() == Some(kept.stamp)
+            kept.grows || now() == Some(kept.stamp)
         })
     }
 
@@ -438,34 +449,44 @@ impl Chunks {
         if bytes.len() > CHUNK || Hash::of(bytes) != *hash {
             return Err(corrupt());
         }
-        let (mut whole, mut place) = (Vec::new(), None);
+        let (mut place, mut written) = (None, Ok(()));
         for name in lacking {
-            let kept = self.files.get_mut(&name).expect("it is there");
-            let file = kept.file.as_ref().expect("what lacks a chunk grows");
-            let Some(offsets) = kept.missing.get(hash) else { continue };
-            for offset in offsets {
-                file.write_all_at(bytes, *offset)?;
-            }
-            let offsets = kept.missing.remove(hash).expect("it lacks it");
-            place = Some((name, offsets[0]));
-            if kept.missing.is_empty() {
-                whole.push(name);
+            // One that cannot be written keeps no other from being whole.
+            match self.fill(&name, hash, bytes) {
+                Ok(offset) => place = Some((name, offset)),
+                failed => written = written.and(failed.map(drop)),
             }
         }
+        written?;
         self.wanted.remove(hash);
-        whole.iter().try_for_each(|name| self.complete(name))?;
         Ok(place)
     }
 
-    /// A file has all its chunks.
-    fn complete(&mut self, name: &Name) -> Result<()> {
+    /// Writes a chunk to where a file lacks it; one of these places.
+    fn fill(&mut self, name: &Name, hash: &Hash, bytes: &[u8]) -> Result<u64> {
+        let file = self.open_growing(name, false)?;
         let kept = self.files.get_mut(name).expect("it is there");
-        let file = kept.file.take().expect("it grew");
+        let offsets = &kept.missing[hash];
+        for offset in offsets {
+            file.write_all_at(bytes, *offset)?;
+        }
+        let offset = offsets[0];
+        kept.missing.remove(hash);
+        if kept.missing.is_empty() {
+            self.complete(name, &file)?;
+        }
+        Ok(offset)
+    }
+
+    /// A file has all its chunks.
+    fn complete(&mut self, name: &Name, file: &File) -> Result<()> {
+        let kept = self.files.get_mut(name).expect("it is there");
         file.set_permissions(fs::Permissions::from_mode(kept.mode))?;
         let mut head = [0; 4];
         let length = file.read_at(&mut head, 0)?;
         kept.is_shared = may_be_shared(kept.mode, &head[..length]);
         kept.stamp = stamp(&file.metadata()?);
+        kept.grows = false;
         let recipe = kept.recipe.clone();
         self.find(name, &recipe);
         Ok(())
@@ -496,8 +517,8 @@ impl Chunks {
 
     fn whole(&self, name: &Name, path: &str) -> Result<&Kept> {
         match self.files.get(name) {
-            Some(kept) if kept.file.is_none() && self.is_intact(name) => Ok(kept),
-            Some(kept) if kept.file.is_none() => {
+            Some(kept) if !kept.grows && self.is_intact(name) => Ok(kept),
+            Some(kept) if !kept.grows => {
                 let text =
                     format!("{path}: another job has written to the program that they share");
                 fail(Errno::BUSY, text + "; run it again")
@@ -508,13 +529,8 @@ impl Chunks {
 
     /// Removes what was used longest ago while there is no room for so many bytes more.
     fn make_room(&mut self, more: u64) {
-        loop {
-            if self.held.saturating_add(more) <= self.most() {
-                return;
-            }
-            let unused = self.files.iter().filter(|(_, kept)| kept.users == 0);
-            let Some((oldest, _)) = unused.min_by_key(|(_, kept)| kept.used) else { return };
-            let oldest = *oldest;
+        while self.held.saturating_add(more) > self.most() {
+            let Some((_, oldest)) = self.unused.first().copied() else { return };
             self.remove(&oldest);
         }
     }
@@ -531,6 +547,7 @@ impl Chunks {
     fn remove(&mut self, name: &Name) {
         let Some(kept) = self.files.remove(name) else { return };
         let _ = fs::remove_file(self.path(name));
+        self.unused.remove(&(kept.used, *name));
         self.held -= kept.recipe.size;
         for hash in &kept.recipe.chunks {
             if self.found.get(hash).is_some_and(|(file, _)| file == name) {

@@ -204,11 +204,20 @@ impl Coming {
     }
 
     fn lacking(&mut self) -> Result<String> {
+        // Asked before the last step: what comes meanwhile may be all that was lacking.
+        let lacking = match self {
+            Coming::Taken(push) => push.lacking(),
+            _ => String::new(),
+        };
         // Whoever lacks nothing any more writes nothing.
         self.go_on(Ok)?;
         match self {
             Coming::Told { .. } => fail(Errno::INVAL, "the recipe comes first"),
-            Coming::Taken(push) => Ok(push.lacking() + "\n"),
+            Coming::Taken(_) if lacking.is_empty() => {
+                let text = "the manager could not finish this image's file; push it again  [E310]";
+                fail(Errno::IO, text)
+            }
+            Coming::Taken(_) => Ok(lacking + "\n"),
             Coming::Done { .. } => Ok("\n".to_owned()),
             Coming::Failed(error) => Err(error.clone()),
         }

@@ -259,7 +259,8 @@ fn what_was_used_longest_ago_makes_room() {
         .map(|seed| {
             let name = kept.keep(0o755, &one(seed).0).unwrap();
             kept.files.get_mut(&name).unwrap().missing.clear();
-            kept.complete(&name).unwrap();
+            let file = kept.open_growing(&name, false).unwrap();
+            kept.complete(&name, &file).unwrap();
             kept.release(&name);
             name
         })
@@ -269,6 +270,82 @@ fn what_was_used_longest_ago_makes_room() {
     kept.keep(0o755, &one(4).0).unwrap();
     assert!(kept.files.contains_key(&names[0]) && !kept.files.contains_key(&names[1]));
     assert!(!kept.path(&names[1]).exists() && !kept.found.contains_key(&one(2).1));
+}
+
+/// Each file that went had all files looked at, while the node took no orders.
+#[test]
+fn files_that_nobody_wants_are_known_in_the_order_in_which_they_are_to_go() {
+    let mut kept = chunks("unused");
+    let parts = [1, 2, 3].map(|seed| bytes(seed, 5000));
+    let recipes = parts.each_ref().map(|part| recipe(&[part]));
+    let names = recipes.each_ref().map(|of| kept.keep(0o644, of).unwrap());
+    parts.iter().for_each(|part| kept.take(&Hash::of(part), part).unwrap());
+    let unused = |kept: &Kept| kept.unused.iter().map(|(_, name)| *name).collect::<Vec<_>>();
+    assert_eq!(unused(&kept), []);
+    [2, 0, 1].iter().for_each(|at: &usize| kept.release(&names[*at]));
+    assert_eq!(unused(&kept), names);
+    // The first is wanted by two more, and the first of these has it.
+    (0..2).for_each(|_| assert_eq!(kept.keep(0o644, &recipes[0]).unwrap(), names[0]));
+    kept.release(&names[0]);
+    assert_eq!(unused(&kept), names[1..]);
+    kept.release(&names[0]);
+    assert_eq!(unused(&kept), [names[1], names[2], names[0]]);
+    assert!(kept.forget(&names[2]));
+    assert_eq!(unused(&kept), [names[1], names[0]]);
+}
+
+/// It stayed until another job brought files, and took memory of the machine.
+#[test]
+fn a_file_that_there_is_no_room_for_goes_with_the_last_who_wants_it() {
+    let mut kept = chunks("long");
+    // It is sparse, so it takes no room.
+    let of = Recipe { size: CHUNK_STORE_MAX + 1, chunks: vec![Hash([1; 32])] };
+    let name = kept.keep(0o755, &of).unwrap();
+    kept.files.get_mut(&name).unwrap().missing.clear();
+    let file = kept.open_growing(&name, false).unwrap();
+    kept.complete(&name, &file).unwrap();
+    kept.keep(0o755, &of).unwrap();
+    kept.release(&name);
+    assert!(kept.path(&name).exists() && kept.is_whole(&name));
+    kept.release(&name);
+    assert!(!kept.path(&name).exists() && kept.held == 0);
+}
+
+/// A job of more files than a process may have open failed.
+#[test]
+fn files_that_grow_keep_no_descriptor_open() {
+    let mut kept = chunks("descriptors");
+    let part = |at: usize| bytes(at as u8, 5000 + at);
+    let names = (0..100).map(|at| kept.keep(0o644, &recipe(&[&part(at), b"end"])).unwrap());
+    let names: Vec<Name> = names.collect();
+    let open = |kept: &Kept| {
+        let all = fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let files = all.filter_map(|entry| fs::read_link(entry.path()).ok());
+        files.filter(|file| file.starts_with(&kept.directory)).count()
+    };
+    assert_eq!(open(&kept), 0);
+    for at in 0..100 {
+        kept.take(&Hash::of(&part(at)), &part(at)).unwrap();
+    }
+    assert_eq!(open(&kept), 0);
+    kept.take(&Hash::of(b"end"), b"end").unwrap();
+    assert!(names.iter().all(|name| kept.is_whole(name)));
+}
+
+/// It lacked nothing any more then, and was never whole.
+#[test]
+fn a_file_that_cannot_be_written_keeps_no_other_from_being_whole() {
+    let mut kept = chunks("unwritten");
+    let (a, b) = (bytes(1, CHUNK), bytes(2, 77));
+    let of = recipe(&[&a, &b]);
+    let names = [0o600, 0o640, 0o644].map(|mode| kept.keep(mode, &of).unwrap());
+    kept.take(&Hash::of(&a), &a).unwrap();
+    for at in [0, 2] {
+        fs::remove_file(kept.path(&names[at])).unwrap();
+    }
+    kept.take(&Hash::of(&b), &b).unwrap_err();
+    assert_eq!(names.map(|name| kept.is_whole(&name)), [false, true, false]);
+    assert_eq!(names.map(|name| kept.lack(&[name], &Hash::of(&b))), [true, false, true]);
 }
 
 /// Each chunk that came had all files looked at, and each file that was begun all files summed up.
