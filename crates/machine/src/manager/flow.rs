@@ -8,6 +8,8 @@
 
 use crate::chunk::{read_ranges, write_ranges};
 use crate::launch::{Coming, Shipment};
+use crate::memory::{id_of, name_of};
+use muster_fabric::protocol::NodeId;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -119,13 +121,14 @@ impl Flow {
     }
 }
 
-/// For each chunk of a job's files, the nodes that it is still to be sent to.
+/// For each chunk of a job's files, the nodes that it is still to be sent to: by their numbers, for
+/// there may be a hundred thousand chunks that each of many nodes lacks.
 #[derive(Clone, Debug, Default)]
-pub struct Lacking(Vec<Vec<String>>);
+pub struct Lacking(Vec<Vec<NodeId>>);
 
 impl Lacking {
     /// As it is known before nodes have said anything.
-    pub fn new(to: Vec<Vec<String>>) -> Lacking {
+    pub fn new(to: Vec<Vec<NodeId>>) -> Lacking {
         Lacking(to)
     }
 
@@ -137,28 +140,30 @@ impl Lacking {
 
     /// What nodes are told of them.
     pub fn coming(&self) -> Vec<Coming> {
-        let mut coming: BTreeMap<&[String], Vec<u32>> = BTreeMap::new();
+        let mut coming: BTreeMap<&[NodeId], Vec<u32>> = BTreeMap::new();
         for (at, nodes) in self.0.iter().enumerate().filter(|(_, nodes)| !nodes.is_empty()) {
             coming.entry(nodes).or_default().push(at as u32);
         }
+        let names = |nodes: &[NodeId]| nodes.iter().copied().map(name_of).collect();
         let told = coming.into_iter();
-        told.map(|(nodes, chunks)| Coming { nodes: nodes.to_vec(), chunks: write_ranges(chunks) })
+        told.map(|(nodes, chunks)| Coming { nodes: names(nodes), chunks: write_ranges(chunks) })
             .collect()
     }
 
     /// A chunk goes: to these.
-    pub fn take(&mut self, chunk: usize) -> Vec<String> {
+    pub fn take(&mut self, chunk: usize) -> Vec<NodeId> {
         self.0.get_mut(chunk).map(std::mem::take).unwrap_or_default()
     }
 
     /// A node has said that it lacks these; which they are.
     pub fn add(&mut self, node: &str, chunks: &str) -> Vec<u32> {
+        let Some(node) = id_of(node) else { return Vec::new() };
         let chunks = read_ranges(chunks, self.0.len() as u32).unwrap_or_default();
         for at in &chunks {
             let to = &mut self.0[*at as usize];
             // It says so again if it is told again before this was heard.
-            if !to.iter().any(|known| known == node) {
-                to.push(node.to_owned());
+            if !to.contains(&node) {
+                to.push(node);
             }
         }
         chunks
@@ -200,13 +205,14 @@ mod tests {
 
     #[test]
     fn nodes_that_lack_the_same_chunks_are_told_together() {
-        let to = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let to = |names: &[&str]| names.iter().filter_map(|name| id_of(name)).collect();
         let all = vec![to(&["n0", "n1"]), to(&[]), to(&["n1"]), to(&["n0", "n1"])];
         let mut lacking = Lacking::new(all);
         let told = lacking.coming();
-        let told: Vec<_> = told.iter().map(|one| (one.nodes.len(), one.chunks.as_str())).collect();
-        assert_eq!(told, [(2, "0,3"), (1, "2")]);
-        assert_eq!(lacking.take(0), ["n0", "n1"]);
+        let told: Vec<_> =
+            told.iter().map(|one| (one.nodes.join(" "), one.chunks.as_str())).collect();
+        assert_eq!(told, [("n0 n1".to_owned(), "0,3"), ("n1".to_owned(), "2")]);
+        assert_eq!(lacking.take(0), to(&["n0", "n1"]));
         assert_eq!(lacking.wanted(), [2, 3]);
         assert_eq!(lacking.add("n1", "1-2"), [1, 2]);
         assert_eq!((lacking.take(1), lacking.take(2)), (to(&["n1"]), to(&["n1"])));

@@ -4,6 +4,8 @@
 //! the node has it is sent once more.
 
 use crate::chunk::Hash;
+use crate::memory::id_of;
+use muster_fabric::protocol::NodeId;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
@@ -57,20 +59,21 @@ impl Holdings {
 
     /// For each chunk, those of some nodes that do not hold it. Those that hold it are about to use
     /// it.
-    pub fn lacking(&self, nodes: &[Holder], chunks: &[Hash]) -> Vec<Vec<String>> {
+    pub fn lacking(&self, nodes: &[Holder], chunks: &[Hash]) -> Vec<Vec<NodeId>> {
         let mut table = self.table();
         let mut lacking = vec![Vec::new(); chunks.len()];
         for (name, instance) in nodes {
+            let Some(node) = id_of(name) else { continue };
             let held = table.get_mut(name).filter(|held| held.instance == *instance);
             let Some(held) = held else {
-                lacking.iter_mut().for_each(|lacking| lacking.push(name.clone()));
+                lacking.iter_mut().for_each(|lacking| lacking.push(node));
                 continue;
             };
             held.clock += 1;
             for (chunk, lacking) in chunks.iter().zip(&mut lacking) {
                 match held.used.get_mut(chunk) {
                     Some(used) => *used = held.clock,
-                    None => lacking.push(name.clone()),
+                    None => lacking.push(node),
                 }
             }
         }
@@ -100,13 +103,17 @@ impl Holdings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::name_of;
 
     #[test]
     fn a_node_holds_what_it_was_sent_until_it_is_started_again_or_says_otherwise() {
         let holdings = Holdings::default();
         let (a, b) = (("n0".to_owned(), 1), ("n1".to_owned(), 1));
         let chunks = [Hash([1; 32]), Hash([2; 32])];
-        let lacking = |nodes: &[Holder]| holdings.lacking(nodes, &chunks);
+        let lacking = |nodes: &[Holder]| {
+            let lacking = holdings.lacking(nodes, &chunks).into_iter();
+            lacking.map(|nodes| nodes.into_iter().map(name_of).collect()).collect::<Vec<Vec<_>>>()
+        };
         holdings.add(&[a.clone(), b.clone()], &chunks[..1]);
         assert_eq!(lacking(&[a.clone(), b.clone()]), [vec![], vec!["n0", "n1"]]);
         holdings.add(std::slice::from_ref(&a), &chunks[1..]);

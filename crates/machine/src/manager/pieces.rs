@@ -22,11 +22,11 @@ use super::steady;
 use crate::chunk::Hash;
 use crate::launch::bundle::Bundle;
 use crate::launch::{BYTES_HEAD, Bytes, Kind, Order, Shipment, What};
-use crate::memory::{Memory, id_of};
+use crate::memory::{Memory, name_of};
 use muster_base::limits::{CHUNK, MULTICAST_MIN};
 use muster_fabric::global::Transfer;
 use muster_fabric::primitive::Nodes;
-use muster_fabric::protocol::Payload;
+use muster_fabric::protocol::{NodeId, Payload};
 use muster_fabric::{Deadline, Error as FabricError};
 use muster_ninep::error::{Errno, Error};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -340,8 +340,10 @@ impl Pieces {
         self.send_part(job)?;
         let hashes: Vec<Hash> = self.told.chunks.iter().map(|chunk| chunk.hash).collect();
         let mut lacking = self.booking.manager.holdings.lacking(&self.holders, &hashes);
-        for (chunk, to) in self.told.chunks.iter().zip(&mut lacking) {
-            to.retain(|node| chunk.is_for(&self.arches[node]));
+        let all = self.told.chunks.iter().zip(&mut lacking);
+        for (chunk, to) in all.filter(|(chunk, _)| !chunk.arches.is_empty()) {
+            let arch = |node: &NodeId| self.arches.get(&name_of(*node));
+            to.retain(|node| arch(node).is_none_or(|arch| chunk.is_for(arch)));
         }
         self.told.to = Lacking::new(lacking);
         self.announce(job)?;
@@ -414,8 +416,7 @@ impl Pieces {
             self.told.given = Some((number, letter));
             return Ok(());
         }
-        let nodes = self.told.to.take(number as usize);
-        let to: Nodes = nodes.iter().filter_map(|name| id_of(name)).collect();
+        let to: Nodes = self.told.to.take(number as usize).into_iter().collect();
         if to.is_empty() {
             // Nobody lacks it.
             return Ok(());
