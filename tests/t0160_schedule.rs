@@ -666,3 +666,38 @@ fn what_cannot_be_set_or_asked_is_refused_in_a_sentence() {
     bad.leftovers();
     cluster.down();
 }
+
+/// It was the tolerant job's for as long as that ran, idle.
+#[test]
+fn a_node_that_a_tolerant_job_has_lost_is_for_others_when_it_is_back() {
+    let cluster = up("t0160lost", &["fcfs"]);
+    let tolerant = job(&cluster, "tolerant", &["-N", "4", "--tolerate", "--priority", "3"]);
+    tolerant.await_out("began\nbegan\nbegan\nbegan");
+    signal(cluster.await_pid("n1"), Signal::KILL);
+    // Its other nodes are taken.
+    let other = cluster.muster(&["run", "-w", "n1", "hostname"]).start();
+    other.wait().ok();
+    let listed = listed(&cluster, "tolerant").unwrap();
+    assert_eq!((&listed["state"], &listed["priority"]), (&"running".into(), &3.into()));
+    end(&cluster, "tolerant");
+    tolerant.wait().ok();
+    cluster.down();
+}
+
+/// A partition's longest time was void for what was started in its jobs.
+#[test]
+fn a_step_ends_with_the_time_of_the_job_around_it() {
+    let cluster = up("t0160step", &["fcfs"]);
+    cluster
+        .muster(&["partition", "create", "short", "--nodes", "n[0-1]", "--time", "30s"])
+        .run()
+        .ok();
+    let step = format!("{MUSTER} run -J step --time 1h sleep 600");
+    let host = cluster.muster(&["run", "-p", "short", "-N", "1", "sh", "-c", &step]).start();
+    let step = await_state(&cluster, "step", "running");
+    assert!(step["time_ms"].as_u64().is_some_and(|time| time <= 30_000), "{step}");
+    assert_eq!(listed(&cluster, "sh").unwrap()["partition"], "short");
+    cluster.muster(&["kill", "1"]).run().ok();
+    host.wait();
+    cluster.down();
+}

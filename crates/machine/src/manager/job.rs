@@ -269,13 +269,14 @@ impl Job {
         let (waits, within, state) = told.unwrap_or_else(|| (None, None, self.state()));
         let ranks = state.progress.ranks().to_vec();
         let nodes: BTreeSet<&String> = ranks.iter().map(|rank| &rank.node).collect();
-        let argv = state.spec.as_ref().map_or_else(Vec::new, |spec| spec.argv.clone());
-        let name = state.spec.as_ref().and_then(|spec| spec.name.clone());
+        let spec = state.spec.as_ref();
+        let argv = spec.map_or_else(Vec::new, |spec| spec.argv.clone());
+        let name = spec.and_then(|spec| spec.name.clone());
         let verdict = state.progress.verdict();
         let is_ending = state.progress.phase() == Phase::Ending;
         let ending = state.progress.cause().filter(|_| is_ending).map(|(_, _, why)| why);
         // Of one that has no places yet.
-        let asked = state.spec.as_ref().and_then(|spec| spec.ranks).filter(|_| ranks.is_empty());
+        let asked = spec.and_then(|spec| spec.ranks).filter(|_| ranks.is_empty());
         Status {
             id: self.id,
             state: state.progress.phase(),
@@ -298,7 +299,10 @@ impl Job {
             requeued: self.requeued.clone(),
             taken,
             dropped,
-            tolerate: state.spec.as_ref().is_some_and(|spec| spec.tolerate),
+            tolerate: spec.is_some_and(|spec| spec.tolerate),
+            partition: spec.and_then(|spec| spec.partition.clone()),
+            priority: spec.map_or(0, |spec| spec.priority),
+            time_ms: spec.and_then(|spec| spec.time_ms),
             ranks,
             transport: manager.map_or("", |manager| manager.nodes.transport()).to_owned(),
         }

@@ -148,11 +148,7 @@ pub(super) fn allot(job: &Arc<Job>, may_wait: bool) -> Result<bool> {
     }
     let mut spec = spec_of(job)?;
     manager.nodes.await_back();
-    let asked = manager.ask(job, &mut spec);
-    let (ask, ranks) = asked.inspect_err(|_| {
-        // Who looks at what was refused sees what it was.
-        job.state().spec.get_or_insert_with(|| spec.clone());
-    })?;
+    let (ask, ranks) = manager.ask(job, &mut spec)?;
     let mut queue = manager.queue.state();
     {
         let mut state = job.state();
@@ -249,6 +245,9 @@ impl Job {
 impl Manager {
     /// What a job asks for: its nodes and its ranks.
     fn ask(&self, job: &Job, spec: &mut Spec) -> Result<(Ask, usize)> {
+        // Who deletes its partition, or changes its view, sees it there or has done so already.
+        let _turn = self.settings.turn();
+        job.state().spec = Some(spec.clone());
         let refuse = |text: String| Error::new(Errno::INVAL, text);
         // Nothing is a part of what it does not see, unless that sees everything.
         let around = spec.within.and_then(|around| job.view_of(around));
@@ -335,7 +334,12 @@ impl Manager {
         let mut jobs = Vec::new();
         for start in queue.schedule.step(now) {
             let Some(job) = self.job(start.job) else { continue };
-            job.state().gets(start.nodes.iter().map(|node| named(*node)).collect());
+            let mut state = job.state();
+            state.gets(start.nodes.iter().map(|node| named(*node)).collect());
+            // Of a step it is what is left to the job around it.
+            let time = queue.schedule.time(job.id).map(|time| time.as_millis() as u64);
+            state.spec.iter_mut().for_each(|spec| spec.time_ms = time);
+            drop(state);
             jobs.push(job);
         }
         let slots = queue.schedule.slots();
@@ -371,6 +375,15 @@ impl Manager {
     /// A job has ended.
     pub(super) fn leaves(self: &Arc<Manager>, job: u32) {
         self.reschedule(|schedule| schedule.ended(job));
+    }
+
+    /// A job goes on without nodes that it has lost: others may have them.
+    pub(super) fn gives_up(self: &Arc<Manager>, job: &Job) {
+        // Looked at under the lock: another attempt may have been given them meanwhile.
+        self.reschedule(|schedule| {
+            let nodes = job.given_up().iter().filter_map(|name| number_of(name)).collect();
+            schedule.gives_up(job.id, &nodes);
+        });
     }
 
     /// A node has come or gone, is slow or answers again. How it is now counts: two who tell of it
@@ -498,6 +511,7 @@ impl Manager {
 mod tests {
     use super::*;
     use crate::manager::tests::manager;
+    use crate::schedule::Partition;
     use crate::scratch::Scratch;
 
     /// The manager sees that a node is gone before the schedule does.
@@ -569,6 +583,28 @@ mod tests {
         drop(queue);
         first.join().unwrap().unwrap();
         assert_eq!(manager.queue.scheduler(), to);
+        manager.memory.close();
+    }
+
+    /// It waited for ever: its partition was deleted when it had looked what it may have there.
+    #[test]
+    fn the_partition_of_a_job_that_asks_for_its_nodes_is_in_use() {
+        let scratch = Scratch::new("queue-asks");
+        let manager = manager(&scratch);
+        manager
+            .settings
+            .change(|values| {
+                values.partitions.insert("lab".to_owned(), Partition::default());
+                Ok(())
+            })
+            .unwrap();
+        let job = manager.new_job(None).unwrap();
+        let mut spec = Spec { partition: Some("lab".to_owned()), ..Spec::default() };
+        // Nobody is there yet whom it could get.
+        manager.ask(&job, &mut spec).unwrap_err();
+        let said = manager.set_partition("delete lab").unwrap_err();
+        assert!(said.text.contains("in use by job"), "{said}");
+        job.kill();
         manager.memory.close();
     }
 

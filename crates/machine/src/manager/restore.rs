@@ -393,12 +393,17 @@ impl Job {
             });
             there.map(|(at, rank)| (at, rank.session, state.instances[at])).collect()
         };
+        let mut is_other = false;
         for (rank, session, instance) in waiting {
             if instance != link.instance {
                 self.rank_lost(rank, "its node daemon was started again");
+                is_other = true;
                 continue;
             }
             self.find(link, rank, session);
+        }
+        if is_other {
+            self.goes_on_without();
         }
     }
 
@@ -473,7 +478,7 @@ impl Job {
                 (_, None) => self.rank_absent(rank),
             }
         }
-        self.tell_losses(|_| true);
+        self.goes_on_without();
     }
 
     /// A rank's node has not come back, nor has anybody told that it died.

@@ -14,7 +14,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 use std::{fs, io};
 
@@ -66,10 +66,15 @@ impl Settings {
         self.values.lock().expect("no holder panics").clone()
     }
 
+    /// As long as this is held nobody changes them.
+    pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().expect("no holder panics")
+    }
+
     /// Changes them, in the file first. The file is whole at any moment. What is refused changes
     /// nothing.
     pub(super) fn change(&self, change: impl FnOnce(&mut Values) -> Result<()>) -> Result<()> {
-        let _turn = self.changing.lock().expect("no holder panics");
+        let _turn = self.turn();
         let mut next = Values::clone(&self.get());
         change(&mut next)?;
         let new = self.path.with_extension("new");

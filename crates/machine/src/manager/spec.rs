@@ -277,6 +277,15 @@ pub struct Status {
     /// Whether it goes on without ranks that are lost.
     #[serde(skip_serializing_if = "is_zero")]
     pub tolerate: bool,
+    /// The partition that it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<String>,
+    /// Its own priority, without that of its partition.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub priority: i32,
+    /// How long it may run, if that is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_ms: Option<u64>,
     /// What its nodes are reached by.
     pub transport: String,
 }

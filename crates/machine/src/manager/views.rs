@@ -133,10 +133,10 @@ impl Manager {
                     return fail(Errno::INVAL, "'ctl' is a file: it names no view  [E118]");
                 }
                 let mut view = self.parse_view(words)?;
-                self.has_no_jobs(name)?;
-                let old = self.settings.get().views.get(name).map(|old| old.first);
-                view.first = old.unwrap_or_else(|| self.jobs().last + 1);
                 self.settings.change(|values| {
+                    self.has_no_jobs(name)?;
+                    let old = values.views.get(name).map(|old| old.first);
+                    view.first = old.unwrap_or_else(|| self.jobs().last + 1);
                     values.views.insert(name.to_owned(), view);
                     Ok(())
                 })?;
@@ -146,13 +146,11 @@ impl Manager {
                 Ok(())
             }
             ["delete", name] => {
-                if !self.settings.get().views.contains_key(name) {
-                    return fail(Errno::NOENT, format!("there is no view {name}  [E117]"));
-                }
-                self.has_no_jobs(name)?;
                 self.settings.change(|values| {
-                    values.views.remove(name);
-                    Ok(())
+                    if values.views.remove(name).is_none() {
+                        return fail(Errno::NOENT, format!("there is no view {name}  [E117]"));
+                    }
+                    self.has_no_jobs(name)
                 })?;
                 Ok(self.reach_clusters()?)
             }

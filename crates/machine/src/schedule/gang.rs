@@ -31,8 +31,23 @@ pub enum Placement {
     First,
 }
 
-/// The jobs of one slot, each with its nodes.
-type Row = BTreeMap<u32, BTreeSet<u32>>;
+/// One slot: its jobs, each with its nodes, and all these.
+#[derive(Default, Clone)]
+struct Row {
+    jobs: BTreeMap<u32, Vec<u32>>,
+    taken: BTreeSet<u32>,
+}
+
+impl Row {
+    fn has_room(&self, nodes: &[u32]) -> bool {
+        nodes.iter().all(|node| !self.taken.contains(node))
+    }
+
+    fn insert(&mut self, job: u32, nodes: Vec<u32>) {
+        self.taken.extend(&nodes);
+        self.jobs.insert(job, nodes);
+    }
+}
 
 /// The scheduler.
 pub(super) struct Gang {
@@ -43,47 +58,48 @@ pub(super) struct Gang {
     rows: Vec<Row>,
 }
 
-fn has_room(row: &Row, nodes: &BTreeSet<u32>) -> bool {
-    row.values().all(|taken| taken.is_disjoint(nodes))
-}
-
 impl Gang {
     pub(super) fn new(slice: Duration, level: usize, placement: Placement) -> Gang {
         Gang { slice, level, placement, rows: Vec::new() }
     }
 
-    /// Forgets jobs that have ended, and takes in those that run and are not there: another
-    /// scheduler has started them. For these there may be more slots than there should, which get
-    /// no others.
+    /// Forgets jobs that have ended and nodes that they have lost, and takes in those that run and
+    /// are not there: another scheduler has started them. For these there may be more slots than
+    /// there should, which get no others.
     fn follow(&mut self, cluster: &Cluster) {
         let mut placed = BTreeSet::new();
         for row in &mut self.rows {
-            row.retain(|job, _| cluster.running.contains_key(job));
-            placed.extend(row.keys().copied());
-        }
-        for (job, running) in &cluster.running {
-            if placed.contains(job) {
-                continue;
-            }
-            let nodes = running.nodes.iter().copied().collect();
-            match self.rows.iter_mut().find(|row| has_room(row, &nodes)) {
-                Some(row) => drop(row.insert(*job, nodes)),
-                None => self.rows.push(Row::from([(*job, nodes)])),
+            for job in std::mem::take(row).jobs.into_keys() {
+                if let Some(running) = cluster.running.get(&job) {
+                    row.insert(job, running.nodes.clone());
+                    placed.insert(job);
+                }
             }
         }
+        for (job, running) in cluster.running.iter().filter(|(job, _)| !placed.contains(job)) {
+            let at = self.rows.iter().position(|row| row.has_room(&running.nodes));
+            self.put(at.unwrap_or(self.rows.len()), *job, running.nodes.clone());
+        }
+    }
+
+    /// Gives a job a slot; behind the last one it is a new one.
+    fn put(&mut self, slot: usize, job: u32, nodes: Vec<u32>) {
+        if slot >= self.rows.len() {
+            self.rows.push(Row::default());
+        }
+        let slot = slot.min(self.rows.len() - 1);
+        self.rows[slot].insert(job, nodes);
     }
 
     /// Moves jobs forward to where there is room, and drops the slots that are empty then.
     fn unify(&mut self) {
-        for to in 0..self.rows.len() {
-            for from in to + 1..self.rows.len() {
-                for (job, nodes) in std::mem::take(&mut self.rows[from]) {
-                    let at = if has_room(&self.rows[to], &nodes) { to } else { from };
-                    self.rows[at].insert(job, nodes);
-                }
+        for from in 1..self.rows.len() {
+            for (job, nodes) in std::mem::take(&mut self.rows[from]).jobs {
+                let to = self.rows[..from].iter().position(|row| row.has_room(&nodes));
+                self.rows[to.unwrap_or(from)].insert(job, nodes);
             }
         }
-        self.rows.retain(|row| !row.is_empty());
+        self.rows.retain(|row| !row.jobs.is_empty());
     }
 
     /// Finds a slot in which `count` of the nodes `all` are free and not `wanted`, and chooses
@@ -103,10 +119,10 @@ impl Gang {
         [0..open, open..self.level].into_iter().find_map(|slots| {
             ways.iter().find_map(|way| {
                 slots.clone().find_map(|slot| {
-                    let row = self.rows.get(slot);
-                    let row = row.into_iter().flat_map(|row| row.values().flatten().copied());
-                    let taken: BTreeSet<u32> = row.chain(wanted.iter().copied()).collect();
-                    Some((slot, way.fit(all, &taken, count)?))
+                    let taken = self.rows.get(slot).map(|row| &row.taken);
+                    let is_taken = |node: &u32| taken.is_some_and(|taken| taken.contains(node));
+                    let is_free = |node: &u32| !is_taken(node) && !wanted.contains(node);
+                    Some((slot, way.fit(all, is_free, count)?))
                 })
             })
         })
@@ -114,18 +130,18 @@ impl Gang {
 }
 
 impl Placement {
-    /// Chooses `count` of the nodes `all` that are not `taken`.
-    fn fit(self, all: &[u32], taken: &BTreeSet<u32>, count: usize) -> Option<Vec<u32>> {
-        let is_free = |node: &&u32| !taken.contains(node);
+    /// Chooses `count` of the nodes `all` that are free.
+    fn fit(self, all: &[u32], is_free: impl Fn(&u32) -> bool, count: usize) -> Option<Vec<u32>> {
         match self {
             Placement::First => {
-                let nodes: Vec<u32> = all.iter().filter(is_free).take(count).copied().collect();
+                let free = all.iter().copied().filter(is_free);
+                let nodes: Vec<u32> = free.take(count).collect();
                 (nodes.len() == count).then_some(nodes)
             }
             Placement::Buddy => {
                 let blocks = all.chunks(count.next_power_of_two());
                 let mut fit = blocks.filter(|block| block.len() >= count);
-                let block = fit.find(|block| block.iter().all(|node| is_free(&node)))?;
+                let block = fit.find(|block| block.iter().all(&is_free))?;
                 Some(block[..count].to_vec())
             }
         }
@@ -151,11 +167,7 @@ impl Scheduler for Gang {
                 wanted.extend(cluster.kept_for(ask));
                 continue;
             };
-            if slot >= self.rows.len() {
-                self.rows.push(Row::new());
-            }
-            let slot = slot.min(self.rows.len() - 1);
-            self.rows[slot].insert(ask.job, nodes.iter().copied().collect());
+            self.put(slot, ask.job, nodes.clone());
             starts.push(Start { job: ask.job, nodes });
             refused = None;
         }
@@ -163,10 +175,7 @@ impl Scheduler for Gang {
     }
 
     fn room(&self, _: &Cluster, nodes: &[u32]) -> String {
-        let free = |row: &Row| {
-            let is_free = |node: &&u32| !row.values().any(|taken| taken.contains(node));
-            nodes.iter().filter(is_free).count()
-        };
+        let free = |row: &Row| nodes.iter().filter(|node| !row.taken.contains(node)).count();
         let rows = &self.rows[..self.rows.len().min(self.level)];
         let most = rows.iter().map(free).max().unwrap_or(0);
         match rows.len() {
@@ -181,12 +190,12 @@ impl Scheduler for Gang {
         let mut slots = Vec::new();
         for row in &self.rows {
             let mut full = row.clone();
-            for (job, nodes) in self.rows.iter().flatten() {
-                if !full.contains_key(job) && has_room(&full, nodes) {
+            for (job, nodes) in self.rows.iter().flat_map(|row| &row.jobs) {
+                if full.has_room(nodes) {
                     full.insert(*job, nodes.clone());
                 }
             }
-            slots.push(full.into_keys().collect());
+            slots.push(full.jobs.into_keys().collect());
         }
         // More than there can be turns for, as after `share`: those left run in all turns.
         slots.truncate(SLOTS_MAX);

@@ -350,9 +350,19 @@ impl Schedule {
 
     /// The time of a job that has its nodes counts from then: it has begun only now, say.
     pub fn counts_from(&mut self, job: u32, since: Moment) {
-        let own = self.cluster.running.get_mut(&job);
+        if let Some(running) = self.running_mut(job) {
+            running.since = since;
+        }
+    }
+
+    /// How long a job that has its nodes may run: a step no longer than the job around it.
+    pub fn time(&mut self, job: u32) -> Option<Duration> {
+        self.running_mut(job)?.ask.time
+    }
+
+    fn running_mut(&mut self, job: u32) -> Option<&mut Running> {
         let step = self.steps.running_mut().find(|step| step.ask.job == job);
-        own.or(step).into_iter().for_each(|running| running.since = since);
+        self.cluster.running.get_mut(&job).or(step)
     }
 
     /// A job waits or runs no more.
@@ -360,6 +370,13 @@ impl Schedule {
         self.cluster.pending.retain(|ask| ask.job != job);
         self.cluster.running.remove(&job);
         self.steps.ended(job, &mut self.cluster);
+    }
+
+    /// A job goes on without these of its nodes.
+    pub fn gives_up(&mut self, job: u32, nodes: &BTreeSet<u32>) {
+        if let Some(running) = self.running_mut(job) {
+            running.nodes.retain(|node| !nodes.contains(node));
+        }
     }
 
     /// What time it is: what is told next has happened now.

@@ -3,8 +3,8 @@
 //! A job that waits for one it has started itself would wait for ever if that one waited for its
 //! nodes. So where nodes are a job's own, what is started in it runs on them at once, if it fits
 //! there, and in its slot. To the scheduler there is only the job around it: what a step takes is
-//! taken already. A step that is still there when that job ends is a job like any other from then
-//! on, whose nodes are its own.
+//! taken already. So it has no more time than that job has left. A step that is still there when
+//! that job ends is a job like any other from then on, whose nodes are its own.
 
 use super::{Ask, Cluster, Running, Start};
 use crate::slots::Slots;
@@ -35,23 +35,23 @@ impl Steps {
     }
 
     /// The nodes for a job among those of the job in which it was started or, if it does not fit
-    /// there, of one around that: all of them wait for it. And the job whose nodes they are.
-    fn place(&self, ask: &Ask, cluster: &Cluster) -> Option<(u32, Vec<u32>)> {
-        let fit = |host: &Running| Some((host.ask.job, self.fit(ask, host, cluster)?));
+    /// there, of one around that: all of them wait for it. And that job.
+    fn place<'a>(&'a self, ask: &Ask, cluster: &'a Cluster) -> Option<(&'a Running, Vec<u32>)> {
+        let fit = |host: &'a Running| Some((host, self.fit(ask, host, cluster)?));
         self.hosts(ask, cluster).find_map(fit)
     }
 
     /// The nodes for a job among those of another, if it fits there: the ones with the fewest
     /// steps, unless it names them.
     fn fit(&self, ask: &Ask, host: &Running, cluster: &Cluster) -> Option<Vec<u32>> {
-        let own = &host.nodes;
+        let own: HashMap<u32, usize> = host.nodes.iter().copied().zip(0..).collect();
         let mut nodes = match &ask.among {
             Some(named) if ask.is_named => named.clone(),
-            _ => own.clone(),
+            _ => host.nodes.clone(),
         };
         // Its job has them already, so it does not matter whether they take others.
         let is_up = |node: &u32| cluster.nodes.get(node).is_some_and(|condition| condition.up);
-        nodes.retain(|node| own.contains(node) && is_up(node) && cluster.is_asked(ask, *node));
+        nodes.retain(|node| own.contains_key(node) && is_up(node) && cluster.is_asked(ask, *node));
         let need = ask.need(nodes.len());
         if nodes.len() < need {
             return None;
@@ -65,7 +65,7 @@ impl Steps {
             nodes.sort_by_key(|node| load.get(node).copied().unwrap_or(0));
             nodes.truncate(need);
             // Ranks follow the order of the nodes, as in the job around them.
-            nodes.sort_by_key(|node| own.iter().position(|other| other == node));
+            nodes.sort_by_key(|node| own.get(node));
         }
         nodes.truncate(need);
         Some(nodes)
@@ -77,7 +77,9 @@ impl Steps {
         for mut ask in std::mem::take(&mut cluster.pending) {
             match self.place(&ask, cluster) {
                 Some((host, nodes)) => {
-                    ask.within = Some(host);
+                    let left = host.end().map(|end| end.saturating_sub(cluster.now));
+                    ask.time = ask.time.into_iter().chain(left).min();
+                    ask.within = Some(host.ask.job);
                     starts.push(Start { job: ask.job, nodes: nodes.clone() });
                     self.running.insert(ask.job, Running { ask, nodes, since: cluster.now });
                 }
@@ -146,6 +148,7 @@ impl Steps {
 mod tests {
     use super::super::{Config, Moment, Schedule};
     use super::*;
+    use std::time::Duration;
 
     const NOWHERE: [u32; 0] = [];
 
@@ -291,6 +294,31 @@ mod tests {
         assert!(next(&mut schedule).is_empty(), "the step's step is there");
         schedule.ended(3);
         assert_eq!(next(&mut schedule), [Start { job: 5, nodes: vec![0, 1] }]);
+    }
+
+    /// Its nodes may be reserved for others then, or promised to them.
+    #[test]
+    fn a_step_has_no_more_time_than_is_left_to_the_jobs_around_it() {
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs());
+        let timed = |ask, time| Ask { time: Some(Duration::from_secs(time)), ..ask };
+        let mut schedule = cluster("easy");
+        assert_eq!(place(&mut schedule, timed(ask(1, 4), 100)).len(), 4);
+        schedule.set_now(Moment::from_secs(10));
+        schedule.submit(step(2, 2, 1));
+        schedule.submit(timed(step(3, 1, 2), 20));
+        schedule.submit(timed(step(4, 1, 2), 200));
+        assert_eq!(schedule.step(Moment::from_secs(10)).len(), 3);
+        assert_eq!(
+            [2, 3, 4].map(|job| seconds(schedule.time(job))),
+            [Some(90), Some(20), Some(90)]
+        );
+        // One that fits nowhere in it is a job of its own.
+        schedule.submit(timed(step(5, 5, 1), 500));
+        (0..5).for_each(|node| schedule.set_up(node, true));
+        schedule.ended(1);
+        [2, 3, 4].iter().for_each(|job| schedule.ended(*job));
+        assert_eq!(next(&mut schedule).len(), 1);
+        assert_eq!(seconds(schedule.time(5)), Some(500));
     }
 
     #[test]

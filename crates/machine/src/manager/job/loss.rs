@@ -1,7 +1,7 @@
 //! What becomes of a job when a node of its own is lost.
 
 use super::super::nodes::Link;
-use super::super::spec::{RankPhase, RankStatus};
+use super::super::spec::{Phase, RankPhase, RankStatus};
 use super::Job;
 use crate::launch::Order;
 use crate::memory::id_of;
@@ -27,8 +27,33 @@ impl Job {
         let is_any = !ranks.is_empty();
         ranks.into_iter().for_each(|rank| self.rank_lost(rank, why));
         if is_any {
-            self.tell_losses(|_| true);
+            self.goes_on_without();
         }
+    }
+
+    /// Nodes are lost to a job that goes on: its other nodes hear of it, and whoever waits may have
+    /// these once they are back.
+    pub(in crate::manager) fn goes_on_without(self: &Arc<Job>) {
+        self.tell_losses(|_| true);
+        if let Some(manager) = self.manager.upgrade() {
+            manager.gives_up(self);
+        }
+    }
+
+    /// The nodes on which nothing of a job is left that goes on without some.
+    pub(in crate::manager) fn given_up(&self) -> BTreeSet<String> {
+        let state = self.state();
+        let goes_on = state.spec.as_ref().is_some_and(|spec| spec.tolerate)
+            && state.progress.phase() != Phase::Done;
+        if !goes_on {
+            return BTreeSet::new();
+        }
+        let ranks = || state.progress.ranks().iter();
+        let open = ranks().filter(|rank| !state.progress.is_closed(rank.rank));
+        let open: BTreeSet<&String> = open.map(|rank| &rank.node).collect();
+        let lost = ranks().filter(|rank| rank.state == RankPhase::Lost);
+        let lost = lost.filter(|rank| !open.contains(&rank.node));
+        lost.map(|rank| rank.node.clone()).collect()
     }
 
     /// Has nodes of a job that goes on without some, as far as they are meant, know of these.

@@ -98,3 +98,17 @@ fn while_nothing_may_start_those_that_run_take_turns_all_the_same() {
     schedule.hold(false);
     assert_eq!(schedule.step(Duration::ZERO), [Start { job: 2, nodes: vec![1] }]);
 }
+
+/// A service that tolerates losses kept a node that was back, idle, for as long as it ran.
+#[test]
+fn a_node_that_a_job_goes_on_without_is_for_others() {
+    for config in ["fcfs", "easy", "gang slots=1 placement=first", "share"] {
+        let mut schedule = matrix(config, &[6]);
+        schedule.gives_up(0, &BTreeSet::from([4]));
+        schedule.submit(Ask { job: 1, nodes: 1, ..Ask::default() });
+        let starts = schedule.step(Duration::ZERO);
+        assert_eq!(starts, [Start { job: 1, nodes: vec![4] }], "{config}");
+        schedule.submit(Ask { job: 2, nodes: 1, ..Ask::default() });
+        assert_eq!(schedule.step(Duration::ZERO).is_empty(), config != "share");
+    }
+}
