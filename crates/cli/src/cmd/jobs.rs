@@ -102,10 +102,11 @@ pub fn user(uid: u32) -> String {
     NAMES.lock().expect("no holder panics").entry(uid).or_insert_with(look).clone()
 }
 
-/// Seconds that it has run, or that it waits; none of one that ended before it ran.
+/// Seconds that it has run, or that it waits; none of one that ended before it ran. To wipe what it
+/// leaves is not its own time.
 pub fn elapsed(job: &Job, now: f64) -> f64 {
-    match (job.started, job.ended) {
-        (Some(started), ended) => ended.unwrap_or(now) - started,
+    match (job.started, job.over.or(job.ended)) {
+        (Some(started), over) => over.unwrap_or(now) - started,
         (None, Some(_)) => 0.0,
         (None, None) => now - job.stamps.queued.unwrap_or(job.submitted),
     }
@@ -139,6 +140,8 @@ mod tests {
         assert_eq!(row.len(), COLUMNS.len());
         let again = Job { requeued: vec!["x".into(), "n1 died".into()], ..job };
         assert_eq!(super::row(&again, None, 99.0)[12], "attempt 3, since n1 died");
+        let wiped = Job { over: Some(11.0), ..again.clone() };
+        assert_eq!(super::row(&wiped, None, 99.0)[6], "1.0s");
         let step = Job { within: Some(2), ..Job::default() };
         assert_eq!(super::row(&step, None, 99.0)[12], "in job 2");
         assert_eq!(super::row(&step, Some("big"), 99.0)[12], "in job big.2");

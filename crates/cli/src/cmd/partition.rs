@@ -42,7 +42,7 @@ enum Order {
         #[arg(long, value_name = "FROM-TO")]
         reserve: Vec<String>,
     },
-    /// Delete a partition; its jobs stay
+    /// Delete a partition, of which no job is left
     Delete {
         /// Its name
         name: String,
