@@ -3,8 +3,9 @@
 //! A thread sends the latest table by an order to one node of each machine, which tells its strober
 //! and then sets its instance of a variable to the table's stamp. COMPARE-AND-WRITE tells when all
 //! have it; a launch waits for that, so no rank is born into others' turns. What does not arrive,
-//! as when a strober or a node has just died, is sent again. Nodes that come in may be the first
-//! of their machine, so the table is sent again then, too.
+//! as when a strober or a node has just died, is sent again. One launch waits for that; if it does
+//! so in vain, those behind it wait only until the others have had the time to take the table.
+//! Nodes that come in may be the first of their machine, so it is sent again then, too.
 //!
 //! The slice is as long as the machine needs that needs the longest ([`least_slice`]): its nodes
 //! tell when they join. One that comes or goes may change it.
@@ -31,6 +32,9 @@ use std::time::{Duration, Instant};
 
 /// How long strobers may take to have a table before it is sent once more.
 const TAKEN: Duration = Duration::from_millis(200);
+
+/// How long they may take while there is one that does not answer.
+const TAKEN_BY_OTHERS: Duration = Duration::from_millis(20);
 
 /// Between two looks whether they have it.
 const LOOK: Duration = Duration::from_micros(300);
@@ -66,6 +70,10 @@ struct State {
     number: u32,
     /// The number that all strobers have.
     taken: u32,
+    /// The number that was sent last, whoever has it.
+    tried: u32,
+    /// A launch has waited in vain since all had one.
+    is_deaf: bool,
     /// When it is to be sent again, whoever has it.
     due: Option<Instant>,
     /// When the machines are to be told how far it is.
@@ -140,8 +148,10 @@ impl Strobe {
     pub(super) fn settle(&self) {
         let state = self.shared.lock();
         let wanted = state.number;
-        let is_open = |state: &mut State| state.taken < wanted;
-        let _ = self.shared.changed.wait_timeout_while(state, PATIENCE, is_open);
+        let is_open = |state: &mut State| state.is_awaited(wanted);
+        let waited = self.shared.changed.wait_timeout_while(state, PATIENCE, is_open);
+        let (mut state, waited) = waited.expect("no holder panics");
+        state.is_deaf |= waited.timed_out();
     }
 
     /// How long it may take until it is a job's turn.
@@ -158,6 +168,11 @@ impl Drop for Strobe {
 }
 
 impl State {
+    /// Whether a launch waits for the strobers to have the table of this number.
+    fn is_awaited(&self, number: u32) -> bool {
+        self.taken < number && !(self.is_deaf && self.tried >= number)
+    }
+
     /// Whether jobs take other turns than before.
     fn set_least(&mut self, least: Duration) -> bool {
         self.least = least;
@@ -204,15 +219,28 @@ impl Shared {
     /// A table was sent, and all strobers have it or not; or some do not have what was sent before.
     fn sent(&self, number: u32, is_taken: bool) {
         let mut state = self.lock();
+        state.tried = state.tried.max(number);
+        self.changed.notify_all();
         if !is_taken {
             state.due.get_or_insert_with(Instant::now);
             return;
         }
         state.taken = state.taken.max(number);
+        state.is_deaf = false;
         if state.slots.slots.len() > 1 {
             state.step.get_or_insert_with(|| Instant::now() + IN_STEP);
         }
-        self.changed.notify_all();
+    }
+
+    /// Waits until what did not arrive is to be sent once more, or there is another table.
+    fn pause(&self, pause: Duration, number: u32) {
+        let is_same = |state: &mut State| state.number == number && !state.is_over;
+        let _ = self.changed.wait_timeout_while(self.lock(), pause, is_same);
+    }
+
+    /// How long strobers may take to have a table.
+    fn patience(&self) -> Duration {
+        if self.lock().is_deaf { TAKEN_BY_OTHERS } else { TAKEN }
     }
 }
 
@@ -251,7 +279,7 @@ impl Teller {
             if is_taken {
                 pause = PAUSES.0;
             } else {
-                std::thread::sleep(pause);
+                self.shared.pause(pause, number);
                 pause = (pause * 2).min(PAUSES.1);
             }
         }
@@ -283,7 +311,7 @@ impl Teller {
         let (term, phase) = (self.memory.term(), self.phase());
         let table = Table { term, number, phase, slots: slots.clone() };
         let stamp = table.stamp();
-        let until = Instant::now() + TAKEN;
+        let until = Instant::now() + self.shared.patience();
         let sent = self.memory.send_surely(nodes, Order::Strobe(table).letter());
         if sent.and_then(|letter| letter.arrive(Deadline::after(TAKEN))).is_err() {
             return false;
@@ -369,6 +397,37 @@ mod tests {
         assert_eq!(shared.next(), Some(Task::KeepStep(3)));
         shared.sent(3, false);
         assert_eq!(shared.next(), send());
+    }
+
+    /// Each launch waited half a second for it, also where nobody took turns.
+    #[test]
+    fn a_strober_that_does_not_answer_is_waited_for_once() {
+        let state = Mutex::new(State { number: 1, ..State::default() });
+        let shared = Shared { state, changed: Condvar::new(), start: Instant::now() };
+        let strobe = Strobe { shared: Arc::new(shared) };
+        let is_awaited = |number| strobe.shared.lock().is_awaited(number);
+        strobe.shared.sent(1, false);
+        assert!(is_awaited(1), "it may have died just now");
+        strobe.settle();
+        assert!(!is_awaited(1));
+        assert!(is_awaited(2), "the others are to have heard of it");
+        strobe.shared.sent(2, false);
+        assert!(!is_awaited(2));
+        strobe.shared.sent(3, true);
+        assert!(is_awaited(4), "it answers again");
+        strobe.shared.sent(4, false);
+        assert!(is_awaited(4));
+    }
+
+    /// For up to a second ranks of a new job ran in others' turns on all machines.
+    #[test]
+    fn a_table_does_not_wait_until_the_one_before_it_is_sent_once_more() {
+        let strobe = Strobe::new(Path::new("/"), 1);
+        let shared = strobe.shared.clone();
+        let pause = std::thread::spawn(move || shared.pause(Duration::from_secs(3600), 0));
+        let slots = vec![vec![1], vec![2]];
+        strobe.set(&Slots { slice: IN_STEP, slots });
+        pause.join().unwrap();
     }
 
     #[test]
