@@ -39,12 +39,8 @@ fn test(handle: &mut MPI_Request, active: Active) -> Result<Option<Ended>> {
     }
 }
 
-/// How it has ended, if it has; it can be asked again.
+/// How it has ended that was found to have; it can be asked again.
 fn look(handle: MPI_Request) -> Result<Option<Ended>> {
-    let found = choice::ended(&[handle], Which::All, false)?;
-    if found.is_some_and(|found| found.is_empty()) {
-        return Ok(None);
-    }
     // Another thread may wait for it: it finds one or the other.
     let mut state = world()?.process.state();
     let Some(active) = request::active(handle)? else { return Ok(Some(Ok(EMPTY))) };
@@ -71,12 +67,6 @@ fn look(handle: MPI_Request) -> Result<Option<Ended>> {
 /// The same, with what was noted of it before another is looked at.
 fn look_noted(handle: MPI_Request) -> Result<Option<(Ended, Option<Noted>)>> {
     Ok(look(handle)?.map(|ended| (ended, failure::noted())))
-}
-
-/// Which have an operation that has begun.
-fn under_way(handles: &[MPI_Request]) -> Result<Vec<usize>> {
-    let active = request::all_active(handles)?;
-    Ok((0..handles.len()).filter(|at| active[*at].is_some()).collect())
 }
 
 /// Ends several, and says of each how. Where one has failed the call fails, and the statuses say
@@ -303,7 +293,9 @@ export! {
             status.set_empty();
             return flag.set(1);
         }
-        let ended = look(request)?;
+        let found = choice::ended(&[request], Which::All, false)?;
+        let has_ended = found.is_none_or(|found| !found.is_empty());
+        let ended = if has_ended { look(request)? } else { None };
         flag.set(ended.is_some().into())?;
         ended.map_or(Ok(()), |ended| status.set_ended(ended))
     }
@@ -315,8 +307,11 @@ export! {
     ) {
         let number = count(count_)?;
         let handles = requests.slice(number)?;
-        let ended = handles.iter().map(|it| look_noted(*it));
-        let ended = ended.collect::<Result<Option<Vec<_>>>>()?;
+        let found = choice::ended(handles, Which::All, false)?;
+        let ended = match found.is_none_or(|found| !found.is_empty()) {
+            true => handles.iter().map(|it| look_noted(*it)).collect::<Result<Option<Vec<_>>>>()?,
+            false => None,
+        };
         flag.set(ended.is_some().into())?;
         let Some(ended) = ended else {
             // What has failed is told when it is asked for again.
@@ -336,19 +331,20 @@ export! {
         status: StatusOut,
     ) {
         let handles = requests.slice(count(count_)?)?;
-        let under_way = under_way(handles)?;
-        for at in &under_way {
-            if let Some(ended) = look(handles[*at])? {
-                index.set(*at as c_int)?;
-                flag.set(1)?;
-                return status.set_ended(ended);
-            }
+        let found = choice::ended(handles, Which::Any, false)?;
+        let (is_none, at) = (found.is_none(), found.and_then(|found| found.first().copied()));
+        if let Some(at) = at
+            && let Some(ended) = look(handles[at])?
+        {
+            index.set(at as c_int)?;
+            flag.set(1)?;
+            return status.set_ended(ended);
         }
-        if under_way.is_empty() {
+        if is_none {
             status.set_empty();
         }
         index.set(MPI_UNDEFINED)?;
-        flag.set(under_way.is_empty().into())
+        flag.set(is_none.into())
     }
 
     /// Asks which have ended, whose handles stay.
@@ -357,12 +353,11 @@ export! {
         statuses: OutArray<MPI_Status>,
     ) {
         let handles = requests.slice(count(count_)?)?;
-        let under_way = under_way(handles)?;
-        if under_way.is_empty() {
+        let Some(found) = choice::ended(handles, Which::Some, false)? else {
             return number.set(MPI_UNDEFINED);
-        }
+        };
         let mut ended = Vec::new();
-        for at in under_way {
+        for at in found {
             if let Some(how) = look_noted(handles[at])? {
                 ended.push((at as c_int, how));
             }
