@@ -206,6 +206,33 @@ static void distributed(void) {
     free(wout);
 }
 
+/* The most memory that this process has had, in kB. */
+static long most_memory(void) {
+    char line[256];
+    long most = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    while (status && fgets(line, sizeof line, status)) sscanf(line, "VmHWM: %ld", &most);
+    if (status) fclose(status);
+    return most;
+}
+
+/* A graph that one rank names takes as much memory for each as it is long: 1.4 MB here, and not as
+ * if each rank had named so many edges. */
+static void large(void) {
+    enum { EDGES = 120000 };
+    int *ends = malloc(sizeof(int) * EDGES), last = size - 1, degree = EDGES, from, to, weighted;
+    MPI_Comm comm;
+    for (int at = 0; at < EDGES; at++) ends[at] = at % size;
+    long before = most_memory();
+    MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0, &last, &degree, ends, MPI_UNWEIGHTED,
+                          MPI_INFO_NULL, 0, &comm);
+    CHECK(most_memory() - before < 24000);
+    MPI_Dist_graph_neighbors_count(comm, &from, &to, &weighted);
+    CHECK(from == EDGES / size + (rank < EDGES % size) && to == (rank == last ? EDGES : 0));
+    MPI_Comm_free(&comm);
+    free(ends);
+}
+
 /* What is wrong has the class that the standard says. */
 static void wrong(void) {
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -227,6 +254,7 @@ int main(int argc, char **argv) {
     smaller();
     graph();
     distributed();
+    large();
     wrong();
     return end();
 }

@@ -265,6 +265,15 @@ pub fn all_say_aside(comm: &Comm, own: &[i32]) -> Result<Vec<Vec<i32>>> {
     all_say_by(comm, comm.inner.next_collective(OWN).aside(), own)
 }
 
+/// What all ranks say one behind the other, each as many numbers as `lengths` has for it.
+pub fn all_say_each(comm: &Comm, own: &[i32], lengths: &[usize]) -> Result<Vec<i32>> {
+    let (from, into) = (said(own)?, room(lengths.iter().sum())?);
+    let mut plan = Plan::new(comm.inner.next_collective(OWN));
+    plan.allgather(Some(&from), &into.parts(lengths));
+    world()?.process.carry_out(plan)?;
+    Ok(heard(into))
+}
+
 fn all_say_by(comm: &Comm, shape: Shape, own: &[i32]) -> Result<Vec<Vec<i32>>> {
     let size = comm.inner.size() as usize;
     let (from, into) = (said(own)?, room(own.len() * size)?);

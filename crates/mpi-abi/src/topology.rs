@@ -11,13 +11,10 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::array::{Array, OutArray};
 use crate::buffer::count;
-use crate::communicator::{Comm, all_say, communicator, with_topology};
+use crate::communicator::{Comm, all_say, all_say_each, communicator, with_topology};
 use crate::export::export;
 use crate::info;
 use crate::pointer::Out;
-
-/// An edge: source, destination, weight.
-type Named = (c_int, c_int, c_int);
 
 /// A rank, as calls have it; `None` is nobody.
 fn rank_or_none(rank: Option<u32>) -> c_int {
@@ -116,18 +113,12 @@ fn weights(list: Array<'_, c_int>, number: usize) -> Result<Option<&[c_int]>> {
     }
 }
 
-/// The edges that all ranks name, and whether they have weights.
-fn all_edges(comm: &Comm, own: &[c_int], is_weighted: bool) -> Result<(Vec<Named>, bool)> {
+/// The edges that all ranks name, each three numbers, and whether they have weights.
+fn all_edges(comm: &Comm, own: &[c_int], is_weighted: bool) -> Result<(Vec<c_int>, bool)> {
     let lengths = all_say(comm, &[own.len() as c_int, is_weighted.into()])?;
-    let longest = lengths.iter().map(|said| said[0]).max().unwrap_or(0);
-    let mut own = own.to_vec();
-    own.resize(longest as usize, 0);
-    let said = all_say(comm, &own)?;
-    let edges = said.iter().zip(&lengths).flat_map(|(said, length)| {
-        let (edges, _) = said[..length[0] as usize].as_chunks::<3>();
-        edges.iter().map(|[source, destination, weight]| (*source, *destination, *weight))
-    });
-    Ok((edges.collect(), lengths.iter().any(|said| said[1] != 0)))
+    let is_weighted = lengths.iter().any(|said| said[1] != 0);
+    let lengths: Vec<usize> = lengths.iter().map(|said| said[0] as usize).collect();
+    Ok((all_say_each(comm, own, &lengths)?, is_weighted))
 }
 
 /// Fills the beginning of an array that has room for so many.
@@ -332,7 +323,8 @@ export! {
         });
         let own: Vec<c_int> = own.collect();
         let (edges, is_weighted) = all_edges(&comm, &own, weights.is_some())?;
-        let graph = Distributed::of_edges(&edges, comm.inner.rank(), size, is_weighted)?;
+        let (edges, _) = edges.as_chunks::<3>();
+        let graph = Distributed::of_edges(edges, comm.inner.rank(), size, is_weighted)?;
         new.set(made(&comm, size, Topology::Distributed(graph))?)
     }
 

@@ -97,21 +97,26 @@ pub struct Distributed {
     pub weighted: bool,
 }
 
-/// Edges to ranks, checked against the size of the communicator.
+/// An edge to a rank, checked against the size of the communicator.
+fn edge(rank: i32, weight: i32, size: u32) -> Result<Edge> {
+    let valid = u32::try_from(rank).ok().filter(|&rank| rank < size);
+    let rank = valid.ok_or_else(|| {
+        let what = format!("an edge leads to rank {rank} of {size} processes");
+        Error::new(Class::Rank, what)
+    })?;
+    if weight < 0 {
+        return Err(Error::new(Class::Arg, format!("the edge to rank {rank} weighs {weight}")));
+    }
+    Ok(Edge { rank, weight })
+}
+
+/// Edges to ranks.
 fn edges(ranks: &[i32], weights: Option<&[i32]>, size: u32) -> Result<Box<[Edge]>> {
-    let weight = |at: usize| weights.map_or(1, |weights| weights[at]);
     let edge = |(at, &rank): (usize, &i32)| {
-        let valid = u32::try_from(rank).ok().filter(|&rank| rank < size);
-        let rank = valid.ok_or_else(|| {
-            let what = format!("an edge leads to rank {rank} of {size} processes");
-            Error::new(Class::Rank, what).within(ranks.as_ptr().addr(), at)
-        })?;
-        if weight(at) < 0 {
-            let what = format!("the edge to rank {rank} weighs {}", weight(at));
-            let weights = weights.map_or(0, |weights| weights.as_ptr().addr());
-            return Err(Error::new(Class::Arg, what).within(weights, at));
-        }
-        Ok(Edge { rank, weight: weight(at) })
+        edge(rank, weights.map_or(1, |weights| weights[at]), size).map_err(|error| {
+            let of = if error.class == Class::Rank { Some(ranks) } else { weights };
+            error.within(of.map_or(0, |of| of.as_ptr().addr()), at)
+        })
     };
     ranks.iter().enumerate().map(edge).collect()
 }
@@ -139,29 +144,23 @@ impl Distributed {
     ///
     /// # Errors
     /// `MPI_ERR_RANK`: an edge leads to no rank; `MPI_ERR_ARG`: a weight is negative.
-    pub fn of_edges(
-        all: &[(i32, i32, i32)],
-        rank: u32,
-        size: u32,
-        weighted: bool,
-    ) -> Result<Distributed> {
+    pub fn of_edges(all: &[[i32; 3]], rank: u32, size: u32, weighted: bool) -> Result<Distributed> {
         let (mut sources, mut destinations) = (Vec::new(), Vec::new());
-        for &(source, destination, weight) in all {
-            let weight = [weight];
-            let weight = weighted.then_some(&weight[..]);
+        for &[source, destination, weight] in all {
+            let weight = if weighted { weight } else { 1 };
             let of = |argument: &'static str| {
                 move |error: Error| match error.class {
                     Class::Rank => error.of(argument),
                     _ => error.of("weights"),
                 }
             };
-            let from = edges(&[source], weight, size).map_err(of("sources"))?;
-            let to = edges(&[destination], weight, size).map_err(of("destinations"))?;
-            if to[0].rank == rank {
-                sources.push(from[0]);
+            let from = edge(source, weight, size).map_err(of("sources"))?;
+            let to = edge(destination, weight, size).map_err(of("destinations"))?;
+            if to.rank == rank {
+                sources.push(from);
             }
-            if from[0].rank == rank {
-                destinations.push(to[0]);
+            if from.rank == rank {
+                destinations.push(to);
             }
         }
         let (sources, destinations) = (sources.into(), destinations.into());
@@ -208,7 +207,7 @@ mod tests {
 
     #[test]
     fn each_process_knows_its_edges() {
-        let all = [(0, 1, 5), (1, 0, 6), (2, 1, 7), (1, 1, 8)];
+        let all = [[0, 1, 5], [1, 0, 6], [2, 1, 7], [1, 1, 8]];
         let one = Distributed::of_edges(&all, 1, 3, true).unwrap();
         let list = |edges: &[Edge]| edges.iter().map(|one| (one.rank, one.weight)).collect();
         let (sources, destinations): (Vec<_>, Vec<_>) =
