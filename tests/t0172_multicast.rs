@@ -100,6 +100,21 @@ fn a_file_leaves_the_head_once_also_after_the_manager_has_died() {
     hosts.leftovers();
 }
 
+/// The kernel cuts no batch into datagrams that are longer than a packet, and all of it was lost.
+#[test]
+fn a_file_leaves_the_head_once_also_where_packets_are_shorter_than_a_datagram() {
+    let hosts = lab("short", "", &[]);
+    let head = "for link in br0 $(ls /sys/class/net/br0/brif); do ip link set $link mtu 1300; done";
+    hosts.inside(None, head);
+    (1..=NODES).for_each(|host| drop(hosts.inside(Some(host), "ip link set eth0 mtu 1300")));
+    up(&hosts, &[]);
+    await_hearers(&hosts, NODES);
+    let (multicast, wire) = send(&hosts, 1);
+    assert!(is_once(multicast) && is_once(wire), "{multicast} {wire}");
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+}
+
 #[test]
 fn what_is_lost_on_the_way_is_repaired() {
     let hosts = lab("lost", "numgen random mod 5 == 0 counter drop", &[1, 2, 4]);
@@ -132,6 +147,26 @@ fn who_hears_nothing_any_more_gets_all_the_same() {
     let (multicast, _) = send(&hosts, 2);
     assert!(multicast >= BIG, "the others hear it: {multicast}");
     hosts.inside(Some(3), "nft delete table inet air");
+    await_hearers(&hosts, NODES);
+    hosts.muster(&["down"]).run().ok();
+    hosts.leftovers();
+}
+
+/// Nobody asked for listeners, and what was not told again was forgotten for good.
+#[test]
+fn whom_a_switch_has_forgotten_hears_again() {
+    let hosts = lab("switch", "", &[]);
+    let bridge = |how| drop(hosts.inside(None, &format!("ip link set br0 type bridge {how}")));
+    // It knows for 5 s who listens, and sends to all as long as nobody asks.
+    bridge("mcast_snooping 1 mcast_membership_interval 500 mcast_query_response_interval 100");
+    up(&hosts, &[]);
+    await_hearers(&hosts, NODES);
+    // It is the one who asks, but for once in ten minutes.
+    bridge("mcast_query_interval 60000 mcast_startup_query_count 0 mcast_querier 1");
+    until("the switch has forgotten who listens", || {
+        !hosts.inside(None, "bridge mdb show dev br0").contains("239.255.")
+    });
+    send(&hosts, 1);
     await_hearers(&hosts, NODES);
     hosts.muster(&["down"]).run().ok();
     hosts.leftovers();

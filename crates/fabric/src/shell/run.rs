@@ -291,6 +291,7 @@ where
         if is_due && is_all {
             multicast.caster.tick(now);
         }
+        multicast.join_again();
         self.deliver();
     }
 

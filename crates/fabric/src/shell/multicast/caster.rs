@@ -54,6 +54,8 @@ struct Ear {
     seal: Option<Seal>,
     /// A datagram was heard that is sealed with this key, and not all of a body was lost since.
     hears: bool,
+    /// It did, and hears no more: a switch may have forgotten it.
+    is_forgotten: bool,
     /// Datagrams that the socket has room for.
     room: u32,
     /// Which datagrams were heard, and what the root was told of that: the number after the last.
@@ -104,7 +106,14 @@ impl Caster {
             speaker: (me == root).then(Speaker::new).transpose()?,
             many,
             ending: None,
-            ear: Ear { seal: None, hears: false, room, heard: Replay::new(), told: 0 },
+            ear: Ear {
+                seal: None,
+                hears: false,
+                is_forgotten: false,
+                room,
+                heard: Replay::new(),
+                told: 0,
+            },
             assembler: Assembler::default(),
             shelf: Shelf::default(),
             held: BTreeMap::new(),
@@ -352,13 +361,20 @@ impl Caster {
         let heard = self.ear.seal.as_ref().filter(|_| self.ear.hears).map(|seal| seal.generation);
         for lack in self.assembler.lacks(now, heard) {
             let is_deaf = lack.missing.is_all() && heard == Some(lack.id.generation);
-            if is_deaf && std::mem::take(&mut self.ear.hears) && self.peers.contains_key(&self.root)
-            {
-                self.say(self.root, &Control::Listen);
+            if is_deaf && std::mem::take(&mut self.ear.hears) {
+                self.ear.is_forgotten = true;
+                if self.peers.contains_key(&self.root) {
+                    self.say(self.root, &Control::Listen);
+                }
             }
             let missing = lack.missing.bits().to_vec();
             self.say(lack.of, &Control::Lack { id: lack.id, missing });
         }
+    }
+
+    /// Whether it has to join the group again; told once.
+    pub fn is_to_join(&mut self) -> bool {
+        std::mem::take(&mut self.ear.is_forgotten)
     }
 
     /// The next message that was held and can be taken now: from whom, its head and its body.

@@ -109,6 +109,8 @@ impl Group {
 pub(super) struct Multicast {
     pub caster: Caster,
     socket: Socket,
+    /// The group, and the interface.
+    at: (SocketAddrV4, Ipv4Addr),
     /// What could not be sent yet, from `sent` on.
     batch: Vec<u8>,
     sent: usize,
@@ -136,6 +138,7 @@ impl Multicast {
         Ok(Multicast {
             caster: Caster::new(me, group.root, (room, group.many), traffic.clone())?,
             socket,
+            at: (group.address, group.interface),
             batch: Vec::with_capacity(if is_root { RECEIVED_MAX } else { 0 }),
             sent: 0,
             is_full: false,
@@ -145,6 +148,14 @@ impl Multicast {
             #[cfg(test)]
             loses: group.loses,
         })
+    }
+
+    /// Joins the group again where it is heard no more. Switches learn who listens by that alone if
+    /// nobody asks, and forget it after minutes.
+    pub fn join_again(&mut self) {
+        if self.caster.is_to_join() {
+            self.socket.join_again(self.at.0, self.at.1);
+        }
     }
 
     /// Takes what has arrived. False if there may be more, and some of this was of use: of more

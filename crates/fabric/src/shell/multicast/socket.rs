@@ -63,17 +63,26 @@ impl Socket {
         open().map_err(|error: io::Error| failed("listening to", group, interface, error))
     }
 
+    /// Joins the group again, which the switches on the way hear of. Who has left it and cannot
+    /// join hears nothing, as before.
+    pub fn join_again(&self, group: SocketAddrV4, interface: Ipv4Addr) {
+        let _ = sockopt::set_ip_drop_membership(&self.socket, group.ip(), &interface);
+        let _ = sockopt::set_ip_add_membership(&self.socket, group.ip(), &interface);
+    }
+
     /// Sends datagrams: how many bytes of them. It does not wait.
     pub fn send(&mut self, batch: &[u8]) -> io::Result<usize> {
         if self.is_segmented {
             let done = self.socket.send(batch);
             let refused = |error: &io::Error| {
-                matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL | libc::EOPNOTSUPP))
+                let known = [libc::EIO, libc::EINVAL, libc::EMSGSIZE, libc::EOPNOTSUPP];
+                error.raw_os_error().is_some_and(|error| known.contains(&error))
             };
             if !done.as_ref().is_err_and(refused) {
                 return done.map(|_| batch.len());
             }
-            // The interface cannot do it: it computes no checksums.
+            // The interface cannot do it: it computes no checksums, or its packets are shorter than
+            // a datagram, which goes in several of them then.
             self.is_segmented = false;
             sys::set_segment(self.socket.as_fd(), 0)?;
         }

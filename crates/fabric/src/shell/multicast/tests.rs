@@ -555,16 +555,17 @@ fn who_loses_all_of_a_body_does_not_hear_until_it_hears_again() {
             net.run(1);
         }
         let cast = net.cast > MULTICAST_MIN;
+        let joins = [1, 2].map(|node: usize| net.casters[node].is_to_join());
         net.deaf = None;
         if deaf.is_none() {
             net.run(usize::MAX);
         }
-        cast
+        (cast, joins)
     };
-    assert!(send(Some(1), 0), "nobody knows");
-    assert!(!send(Some(1), 1), "one alone hears");
-    assert!(!send(None, 2), "it has not heard a probe before");
-    assert!(send(None, 3), "it has");
+    assert_eq!(send(Some(1), 0), (true, [true, false]), "nobody knows");
+    assert_eq!(send(Some(1), 1), (false, [false; 2]), "one alone hears");
+    assert_eq!(send(None, 2), (false, [false; 2]), "it has not heard a probe before");
+    assert_eq!(send(None, 3), (true, [false; 2]), "it has");
 }
 
 #[test]
