@@ -87,8 +87,8 @@ struct Made {
 /// What other threads have for the daemon's.
 enum Event {
     Made(Made),
-    /// A node that was to connect could not be asked to.
-    Unasked(usize),
+    /// A node that was to connect could not be asked to, since a connection of this epoch.
+    Unasked(usize, u32),
     /// A rank is to be let in, by this socket.
     Rank {
         rank: u32,
@@ -388,7 +388,7 @@ impl Node {
         while let Ok(event) = self.events.1.try_recv() {
             match event {
                 Event::Made(made) => self.install(made),
-                Event::Unasked(node) => self.unasked(node),
+                Event::Unasked(node, epoch) => self.unasked(node, epoch),
                 Event::Rank { rank, control } => match self.let_in(rank, &control) {
                     Ok(()) => self.seat(rank, control),
                     Err(Error::Refused { why, .. }) => meeting::refuse(&control, &why),
@@ -531,10 +531,11 @@ impl Node {
         let Some(to) = peer.to.clone().filter(|_| waited >= ASKED && !peer.is_asked) else {
             return;
         };
-        let (Ok(door), is_over) = (self.door(), self.is_over.clone()) else { return };
+        let (epoch, is_over) = (peer.epoch, self.is_over.clone());
+        let Ok(door) = self.door() else { return };
         let asking = move || {
             if dial_again((&door.layout, node), &to, 0, &is_over).is_none() {
-                door.tell(Event::Unasked(node));
+                door.tell(Event::Unasked(node, epoch));
             }
         };
         // It ends with its try, whether the node is still there or not.
@@ -542,9 +543,10 @@ impl Node {
         self.peers[node].is_asked = thread.is_ok();
     }
 
-    /// A node does not answer, unless it has connected meanwhile.
-    fn unasked(&mut self, node: usize) {
-        if !self.is_connected(node as u32) {
+    /// A node does not answer, unless it has connected meanwhile: whether that connection has ended
+    /// since or not, this says nothing of the node any more.
+    pub(super) fn unasked(&mut self, node: usize, epoch: u32) {
+        if self.peers[node].epoch == epoch && !self.is_connected(node as u32) {
             self.part(node, Some(Loss::Refused));
         }
     }

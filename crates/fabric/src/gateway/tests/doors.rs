@@ -136,3 +136,26 @@ fn a_node_that_is_dialed_connects_in_no_other_way_and_holds_up_nobody() {
         own.progress(Deadline::after(Duration::from_millis(1)));
     }
 }
+
+/// It took long to find that out: meanwhile it has connected, and is about to do so again.
+#[test]
+fn who_could_not_be_asked_and_has_connected_since_is_not_given_up() {
+    let (_place, mut listener) = Place::new("unasked");
+    let mut node = Node::new(1, &RANKS).unwrap();
+    let late = soon();
+    for epoch in [1, 2] {
+        let (claimed, adopted) = claim((&node, 1), &mut *listener, (0, epoch), 0..1);
+        adopted.unwrap();
+        let go_on = |node: &mut Node, until: bool| {
+            while node.is_connected(0) != until {
+                assert!(late.left().is_some(), "{until}: connection of epoch {epoch}");
+                node.progress(Deadline::after(Duration::from_millis(1)));
+            }
+        };
+        go_on(&mut node, true);
+        drop(claimed.unwrap());
+        go_on(&mut node, false);
+        // It was tried before the first of these connections.
+        node.unasked(0, 0);
+    }
+}
