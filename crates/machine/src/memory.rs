@@ -404,10 +404,14 @@ impl Memory {
         self.member.wait_epoch(after, deadline)
     }
 
+    /// The members of now.
+    pub fn members(&self) -> Nodes {
+        self.member.membership().members
+    }
+
     /// Those of a set that are members now.
     pub fn members_of(&self, set: &Nodes) -> Nodes {
-        let members = self.member.membership().members;
-        members.iter().filter(|node| set.contains(*node)).collect()
+        self.members().iter().filter(|node| set.contains(*node)).collect()
     }
 
     /// Waits until all of a set are members.

@@ -25,6 +25,8 @@ pub struct Master {
     is_early_asked: bool,
     /// The master first, then the others in the order in which the user named them.
     members: Vec<NodeId>,
+    /// The others, in order.
+    others: BTreeSet<NodeId>,
     epoch: u64,
     arity: u16,
     /// Who is not in time, why, and the last that it has seen.
@@ -44,6 +46,7 @@ impl Master {
             last: None,
             is_early_asked: false,
             members: vec![config.master],
+            others: BTreeSet::new(),
             epoch: 0,
             arity: config.arity,
             late: BTreeMap::new(),
@@ -128,12 +131,12 @@ impl Master {
         }
         let others = members.iter().copied().filter(|member| *member != me);
         let all: Vec<NodeId> = std::iter::once(me).chain(others).collect();
-        let set: BTreeSet<NodeId> = all.iter().copied().collect();
-        if set.len() != all.len() || all.len() > limits::MEMBERS_MAX {
-            return Err(format!("{} members, {} of them different", all.len(), set.len()));
+        let others: BTreeSet<NodeId> = all[1..].iter().copied().collect();
+        if others.len() + 1 != all.len() || all.len() > limits::MEMBERS_MAX {
+            return Err(format!("{} members, {} of them different", all.len(), others.len() + 1));
         }
-        self.late.retain(|node, _| set.contains(node));
-        (self.members, self.epoch, self.is_tree_old) = (all, epoch, true);
+        self.late.retain(|node, _| others.contains(node));
+        (self.members, self.others, self.epoch, self.is_tree_old) = (all, others, epoch, true);
         Ok(())
     }
 
@@ -147,7 +150,7 @@ impl Master {
 
     /// Takes what a report says of a node: whether that is new, and the last strobe it has seen.
     pub fn blame(&mut self, behind: &Behind) -> (bool, u64) {
-        if behind.why == Why::New || !self.members[1..].contains(&behind.node) {
+        if behind.why == Why::New || !self.others.contains(&behind.node) {
             // Its parent has it again: when it is lost once more, that is another loss.
             if let Some((why, _)) = self.late.get_mut(&behind.node) {
                 *why = Why::Late;

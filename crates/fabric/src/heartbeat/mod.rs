@@ -44,7 +44,7 @@ use history::History;
 use late::Children;
 use master::Master;
 use muster_base::limits;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 use tree::Tree;
 use wire::{Members, Message, Rhythm, Strobe};
@@ -413,7 +413,8 @@ impl Heartbeat {
         }
         // What was said before the tree was as it is says nothing of who was moved.
         if !report.truncated && report.since >= self.tree_since {
-            let named = |node: NodeId| report.behind.iter().any(|one| one.node == node);
+            let behind: HashSet<NodeId> = report.behind.iter().map(|one| one.node).collect();
+            let named = |node: NodeId| behind.contains(&node);
             let is_in_time = |node| !named(node) && !self.tree.ancestors(node).any(named);
             let found = master.forgive(is_in_time).into_iter();
             self.notices.extend(found.map(|node| Notice::InTime { node }));

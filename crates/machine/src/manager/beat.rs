@@ -103,10 +103,8 @@ impl Manager {
         let now = Instant::now();
         let late = late.into_iter().map(|(node, seen)| (name_of(node), marks.behind(seen, now)));
         let late = late.collect();
-        let is_member = |name: &str| {
-            let one = id_of(name).into_iter().collect();
-            !self.memory.members_of(&one).is_empty()
-        };
+        let members = self.memory.members();
+        let is_member = |name: &str| id_of(name).is_some_and(|node| members.contains(node));
         let (came, went) = self.nodes.note_late(&late, is_member);
         for name in came {
             let strobes = late[&name].0;
