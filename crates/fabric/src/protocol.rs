@@ -13,6 +13,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Kinds of messages that a shell counts, each by the first byte of its head: a protocol has no
+/// more, and all others together are the first kind.
+pub const KINDS: usize = 17;
+
 /// A node, by its number in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u32);

@@ -17,6 +17,7 @@ impl Core {
     pub(super) fn evidence(&mut self, now: Time, node: NodeId) {
         let Some(sequencer) = &mut self.sequencer else { return };
         sequencer.joining.remove(&node);
+        sequencer.beyond.remove(&node);
         if node == self.config.node {
             return;
         }
@@ -117,6 +118,8 @@ impl Core {
         self.settle_in(opening.members.clone(), opening.apart.clone());
         if let Some(sequencer) = &mut self.sequencer {
             sequencer.asks.clear();
+            sequencer.left.clear();
+            sequencer.called.clear();
             sequencer.bytes -= self.flights.forget(opening.stable);
         }
         self.flights.restart(opening.stable);
@@ -160,6 +163,13 @@ impl Core {
             return Ok(());
         }
         if epoch == self.epoch {
+            if sequencer.beyond.contains(&from) {
+                if sequencer.apart.len() >= APART_MAX {
+                    return Ok(());
+                }
+                sequencer.beyond.remove(&from);
+                sequencer.apart.insert(from);
+            }
             sequencer.joining.insert(from, incarnation);
             return Ok(());
         }

@@ -8,7 +8,7 @@
 
 use super::message::{Outcome, Work};
 use crate::protocol::Payload;
-use muster_base::limits::STAGED_MAX;
+use muster_base::limits::{STAGED_BYTES_MAX, STAGED_MAX};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -79,6 +79,8 @@ pub struct Flights {
     reported: u64,
     /// Done since, without a report.
     unreported: usize,
+    /// Some of it keeps so much of the master's room that the report cannot wait.
+    has_much: bool,
 }
 
 impl Flights {
@@ -206,7 +208,7 @@ impl Flights {
 
     /// What the parent is told.
     pub fn report(&mut self) -> u64 {
-        (self.reported, self.unreported) = (self.done, 0);
+        (self.reported, self.unreported, self.has_much) = (self.done, 0, false);
         self.done
     }
 
@@ -229,8 +231,15 @@ impl Flights {
         self.reported < self.done
     }
 
+    /// This member of so many asked for it, with so many bytes: the master has room for as many
+    /// again when all know that it is done.
+    pub fn asked_here(&mut self, bytes: usize, members: usize) {
+        self.has_much |= bytes > STAGED_BYTES_MAX / 8 / members.max(1);
+    }
+
     /// Whether it has to be told at once, in a cluster of so many.
     pub fn is_report_due(&self, members: usize) -> bool {
-        self.unreported > (UNREPORTED_BY_ALL / members.max(1)).min(UNREPORTED_MAX - 1)
+        let most = (UNREPORTED_BY_ALL / members.max(1)).min(UNREPORTED_MAX - 1);
+        self.unreported > if self.has_much { 0 } else { most }
     }
 }

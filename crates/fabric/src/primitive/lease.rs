@@ -43,8 +43,11 @@ struct Above {
     heard: Option<Time>,
     /// The epoch that the master has last granted a lease in: it may not have come from above yet.
     told: u64,
-    /// The first messages that it has not acknowledged, of either kind, and since when they are.
-    sent: Option<([Option<u64>; 2], Time)>,
+    /// The first messages that it has not acknowledged, of either kind, and up to where it knows
+    /// that all is done; and since when these are the same.
+    sent: Option<([Option<u64>; 3], Time)>,
+    /// When it last said something again, as it had not heard what has come of that.
+    repeated: Option<Time>,
 }
 
 impl Lease {
@@ -82,7 +85,7 @@ impl Lease {
     pub fn settle(&mut self, moved: bool) {
         self.gathered = None;
         self.has_missed = false;
-        self.above.sent = None;
+        (self.above.sent, self.above.repeated) = (None, None);
         if moved {
             self.above.heard = None;
         }
@@ -147,8 +150,9 @@ impl Core {
             // An earlier life of a node that has joined again is answered nothing.
             let fresh = sequencer.fresh.get(&renewal.node);
             let is_old = fresh.is_some_and(|(since, _)| epoch < *since);
+            let is_beyond = sequencer.beyond.contains(&renewal.node);
             match sequencer.heard.get_mut(&renewal.node) {
-                Some(heard) if !is_old => {
+                Some(heard) if !is_old && !is_beyond => {
                     *heard = now;
                     sequencer.unheard.remove(&renewal.node);
                     sequencer.fresh.remove(&renewal.node);
@@ -180,6 +184,11 @@ impl Core {
         }
     }
 
+    /// Who is above says something again, or asks what has come of it.
+    pub(super) fn heard_again(&mut self, now: Time) {
+        self.lease.above.repeated = Some(now);
+    }
+
     /// Tells the master if it is reached and who is above is not, in one direction at least:
     /// nothing has come from there, or nothing gets there, for so long that the one above would be
     /// no member any more if it had stopped.
@@ -188,7 +197,12 @@ impl Core {
         if !self.is_behind() && self.place.parent.is_none_or(|parent| parent == master) {
             return;
         }
-        let sent = [self.parent.unacknowledged(), self.telling.unacknowledged()];
+        // How far all is done here is no message, and nobody acknowledges it; but who has not heard
+        // it says what he said again, at least every eighth beat.
+        let lately = |at: Time| now - at <= 10 * self.config.beat;
+        let (is_repeated, flights) = (self.lease.above.repeated.is_some_and(lately), &self.flights);
+        let untold = (is_repeated && flights.stable < flights.done).then_some(flights.stable);
+        let sent = [self.parent.unacknowledged(), self.telling.unacknowledged(), untold];
         let is_good = self.lease.is_good(now);
         let Above { heard, sent: before, .. } = &mut self.lease.above;
         // Without a lease it is the master that is not reached.
@@ -196,7 +210,7 @@ impl Core {
             *heard = Some(now);
         }
         if !is_good || before.is_none_or(|(before, _)| before != sent) {
-            *before = (sent != [None, None]).then_some((sent, now));
+            *before = (sent != [None; 3]).then_some((sent, now));
         }
         let since = before.map_or(*heard, |(_, since)| heard.map(|heard| heard.min(since)));
         let patience = 2 * (self.config.lease + self.config.slack);
@@ -206,15 +220,19 @@ impl Core {
     }
 
     /// At the master: a member that is reached does not reach the one above it. It becomes a child
-    /// of this one, with the next tick, if there is room.
+    /// of this one, with the next tick. Without room it gets no lease any more, and is no member
+    /// when its last one is over: else all would wait for it for ever.
     pub(super) fn take_apart(&mut self, from: NodeId) -> Result<(), &'static str> {
         let Some(sequencer) = &mut self.sequencer else {
             return Err("a node is apart, for one that does not lead");
         };
         let is_child = self.place.children.iter().any(|branch| branch.node == from);
-        let has_room = sequencer.apart.len() < APART_MAX;
-        if sequencer.collecting.is_none() && sequencer.heard.contains_key(&from) {
-            sequencer.is_tree_old |= !is_child && has_room && sequencer.apart.insert(from);
+        if is_child || sequencer.collecting.is_some() || !sequencer.heard.contains_key(&from) {
+            return Ok(());
+        }
+        match sequencer.apart.len() < APART_MAX {
+            true => sequencer.is_tree_old |= sequencer.apart.insert(from),
+            false => _ = sequencer.beyond.insert(from),
         }
         Ok(())
     }
@@ -314,9 +332,9 @@ impl Core {
         // Who asks to be taken in, and was, is not reached by whoever was above.
         let lately =
             |node: &NodeId| sequencer.asks_in.get(node).is_some_and(|last| now - *last <= patience);
-        let unreached = silent.iter().copied().filter(lately);
+        let mut unreached: Vec<NodeId> = silent.iter().copied().filter(lately).collect();
         let room = APART_MAX.saturating_sub(sequencer.apart.len());
-        let unreached: Vec<NodeId> = unreached.take(room).collect();
+        sequencer.beyond.extend(unreached.drain(room.min(unreached.len())..));
         self.reopen(now, &silent);
         self.sequencer.iter_mut().for_each(|all| all.apart.extend(&unreached));
     }

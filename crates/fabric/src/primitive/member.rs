@@ -40,10 +40,10 @@ pub struct Config {
     pub slack: Duration,
     /// Time between two ticks, which is some; a lease has several, at least two.
     pub beat: Duration,
-    /// Whether the end of a connection with the master proves that the peer is dead, as between
-    /// processes of a machine: the kernel closes a dead one's. Who is killed is then removed at
-    /// once, and not when its lease has ended, unless the master has not heard of it yet: it may
-    /// not listen yet, too.
+    /// Whether the end of a connection with the master counts as a proof that the peer is dead: the
+    /// kernel closes a dead one's, and seldom another's; of hosts the way between may break. Who is
+    /// killed is then removed at once, and not when its lease has ended, unless the master has not
+    /// heard of it yet: it may not listen yet, too. Who lives may answer for a lease as it was.
     pub end_is_death: bool,
 }
 
@@ -288,7 +288,7 @@ impl Core {
     /// A node of a cluster that starts with all of its members at once.
     ///
     /// # Panics
-    /// When the master or this node is no member, or the tree's arity is not 1 to 31.
+    /// When the master or this node is no member, or as [`Core::outside`].
     pub fn member(config: Config, members: Nodes, now: Time) -> Core {
         assert!(members.contains(config.master), "the master is a member");
         let mut core = Core::outside(config, now);
@@ -304,9 +304,9 @@ impl Core {
     /// A node that asks to be taken in: a new one, or one that was restarted.
     ///
     /// # Panics
-    /// When the tree's arity is not 1 to 31.
+    /// When there can be no such [`Config`]: whoever starts one has to look at that before.
     pub fn outside(config: Config, now: Time) -> Core {
-        assert!((1..=ARITY_MAX).contains(&config.arity), "arity {}", config.arity);
+        assert_eq!(config.check(), Ok(()));
         Core {
             standing: Standing::Outside(now),
             epoch: 0,
@@ -462,7 +462,7 @@ impl Core {
                     return Err("a transfer or comparison outside of global memory");
                 }
                 self.hear_parent(now, from, expected, done)?;
-                if self.parent.is_expected(number) {
+                if self.is_next(now, number) {
                     self.parent.take();
                     self.stage(seq, work, body);
                 }
@@ -470,7 +470,7 @@ impl Core {
             }
             Carried::Decide(seq, outcome, work) => {
                 self.hear_parent(now, from, expected, done)?;
-                if self.parent.is_expected(number) {
+                if self.is_next(now, number) {
                     self.may_decide(seq, outcome, &work)?;
                     self.parent.take();
                     self.decide(seq, outcome, work);
@@ -489,6 +489,15 @@ impl Core {
             Carried::Ask(work, body) => self.asked(from, number, work, body),
             Carried::Tell(body) => self.told(from, number, body),
         }
+    }
+
+    /// Whether the parent's message is the one that is expected.
+    fn is_next(&mut self, now: Time, number: u64) -> bool {
+        let is_next = self.parent.is_expected(number);
+        if !is_next {
+            self.heard_again(now);
+        }
+        is_next
     }
 
     /// What every message of the parent says.
@@ -543,12 +552,17 @@ impl Core {
                 self.hear_parent(now, from, expected, done)?;
                 // What it was told may not have come to it.
                 self.flights.report_again();
+                self.heard_again(now);
                 Ok(())
             }
             false => {
                 let child = self.hear_child(from, expected, done)?;
                 if expected == 0 {
                     self.tell_child_again(child);
+                }
+                // Who has nothing else to say says it because it is due.
+                if self.flights.has_unreported() {
+                    self.flush_parent();
                 }
                 Ok(())
             }
@@ -564,14 +578,26 @@ impl Core {
         }
     }
 
-    fn taken(&mut self, from: NodeId, epoch: u64, expected: u64) -> Result<(), &'static str> {
+    fn taken(
+        &mut self,
+        from: NodeId,
+        epoch: u64,
+        expected: u64,
+        again: bool,
+    ) -> Result<(), &'static str> {
         if epoch != self.epoch || from != self.config.master {
             return Ok(());
         }
-        match self.asking.acknowledged(expected) {
-            true => Ok(()),
-            false => Err("an acknowledgement of what was not asked"),
+        if !self.asking.acknowledged(expected) {
+            return Err("an acknowledgement of what was not asked");
         }
+        if again {
+            let (first, kept) = self.asking.again();
+            for (number, carried) in (first..).zip(kept) {
+                self.send_ask(number, carried);
+            }
+        }
+        Ok(())
     }
 
     /// Sends again what was not acknowledged in time, and says what was owed.
@@ -651,7 +677,7 @@ impl Protocol for Core {
             Message::Flush { epoch, expected, done } => {
                 self.flushed(now, from, epoch, expected, done)
             }
-            Message::Taken { epoch, expected } => self.taken(from, epoch, expected),
+            Message::Taken { epoch, expected, again } => self.taken(from, epoch, expected, again),
             Message::Heard { epoch, expected } => self.heard(now, from, epoch, expected),
             Message::Renew { epoch, renewals } => self.renew(now, from, epoch, renewals),
             Message::Granted { epoch, renewals } => self.granted(now, from, epoch, &renewals),

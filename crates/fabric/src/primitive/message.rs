@@ -2,7 +2,7 @@
 
 use super::nodes::Nodes;
 use super::wire::{Reader, Writer};
-use crate::protocol::{NodeId, Payload};
+use crate::protocol::{self, NodeId, Payload};
 use std::sync::Arc;
 
 /// How COMPARE-AND-WRITE compares each node's variable with the value.
@@ -197,6 +197,8 @@ pub enum Message {
         epoch: u64,
         /// The next one expected from the receiver.
         expected: u64,
+        /// It has left that one for want of room, which there is now.
+        again: bool,
     },
     /// Down: it has heard what it was told up to this number.
     Heard {
@@ -264,7 +266,7 @@ pub struct Renewal {
 }
 
 /// What each kind of message is called, by its number.
-pub const KINDS: [&str; 17] = [
+pub const KINDS: [&str; protocol::KINDS] = [
     "other", "open", "stage", "decide", "staged", "ask", "flush", "taken", "renew", "granted",
     "join", "standing", "collect", "report", "tell", "heard", "apart",
 ];
@@ -314,8 +316,8 @@ impl Message {
             Message::Flush { epoch, expected, done } => {
                 to.u8(kind::FLUSH).u64(*epoch).u64(*expected).u64(*done);
             }
-            Message::Taken { epoch, expected } => {
-                to.u8(kind::TAKEN).u64(*epoch).u64(*expected);
+            Message::Taken { epoch, expected, again } => {
+                to.u8(kind::TAKEN).u64(*epoch).u64(*expected).u8(u8::from(*again));
             }
             Message::Heard { epoch, expected } => {
                 to.u8(kind::HEARD).u64(*epoch).u64(*expected);
@@ -371,7 +373,7 @@ impl Message {
                 },
             },
             kind::FLUSH => Message::Flush { epoch, expected: from.u64()?, done: from.u64()? },
-            kind::TAKEN => Message::Taken { epoch, expected: from.u64()? },
+            kind::TAKEN => Message::Taken { epoch, expected: from.u64()?, again: from.bool()? },
             kind::HEARD => Message::Heard { epoch, expected: from.u64()? },
             kind::RENEW => Message::Renew { epoch, renewals: from.renewals()? },
             kind::GRANTED => Message::Granted { epoch, renewals: from.renewals()? },

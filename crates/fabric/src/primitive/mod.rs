@@ -31,6 +31,9 @@
 //! - A member is cut off or stopped: it delivers and answers nothing once its lease is over
 //!   (`lease.rs`); it learns that it was removed, its user's operations end as *unknown*, and it
 //!   joins again with the state of the variables (`epoch.rs`).
+//! - A member is taken for dead by evidence that is wrong: nobody waits for its lease, as who waits
+//!   for the news of a death must not. Until it learns that it was removed, or for a lease, it may
+//!   answer with what was while the others go on. It delivers nothing that they do not.
 //! - The master dies and is restarted: it asks all nodes what they know, and goes on in a higher
 //!   term (`recover.rs`). If the only nodes that saw a decision are cut off at that very time, they
 //!   are removed, and the operation ends among the others without regard to what was told there,
@@ -46,7 +49,8 @@
 //! firewall, a port of a switch. What goes down the tree then waits for who is below such a way. It
 //! asks the master itself for its lease (`lease.rs`), and when nothing has come from above, or got
 //! there, for two leases it says so: it becomes the master's child (`tree.rs`), in the next epoch
-//! and for its life. So does, when it is taken in again, who did not hear that it was.
+//! and for its life. So does, when it is taken in again, who did not hear that it was. For more of
+//! them than there is room for, leases end: they stay outside, and nobody waits for them.
 //!
 //! Beside these operations members may tell the master something (`tell.rs`), which is combined up
 //! the tree and has none of these promises.

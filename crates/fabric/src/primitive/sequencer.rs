@@ -25,6 +25,11 @@ pub struct Sequencer {
     pub writing: Option<u64>,
     /// What each member asks in this epoch.
     pub asks: BTreeMap<NodeId, Link>,
+    /// Whose asks were left for want of room, in the order in which they came, and the bytes of the
+    /// first of each.
+    pub left: VecDeque<(NodeId, usize)>,
+    /// Of these who have been told that there is room, which is kept for what they ask again.
+    pub called: BTreeMap<NodeId, usize>,
     /// The last operation taken from each origin.
     pub seen: BTreeMap<NodeId, u64>,
     /// The last operation of each origin that had been decided when this master was restarted.
@@ -45,6 +50,9 @@ pub struct Sequencer {
     pub asks_in: BTreeMap<NodeId, Time>,
     /// Who is to be this node's child: members, and others as soon as they are.
     pub apart: BTreeSet<NodeId>,
+    /// Who would have to be, for whom there is no room: their leases end, and they stay outside
+    /// until there is some.
+    pub beyond: BTreeSet<NodeId>,
     /// It has become another than the one of this epoch.
     pub is_tree_old: bool,
     /// The last tick, to notice that this node was stopped.
@@ -62,6 +70,8 @@ impl Sequencer {
             bytes: 0,
             writing: None,
             asks: BTreeMap::new(),
+            left: VecDeque::new(),
+            called: BTreeMap::new(),
             seen: BTreeMap::new(),
             floor: BTreeMap::new(),
             heard: members.iter().map(|node| (node, now)).collect(),
@@ -71,6 +81,7 @@ impl Sequencer {
             joining: BTreeMap::new(),
             asks_in: BTreeMap::new(),
             apart: BTreeSet::new(),
+            beyond: BTreeSet::new(),
             is_tree_old: false,
             ticked: now,
             collecting: None,
@@ -92,7 +103,8 @@ impl Sequencer {
 }
 
 impl Core {
-    /// A member asks. Without room it is left as if it had been lost, and asked again.
+    /// A member asks. Without room it is left as if it had been lost; the member is told when there
+    /// is some, and asks again with its beats in any case.
     pub(super) fn asked(
         &mut self,
         from: NodeId,
@@ -111,16 +123,35 @@ impl Core {
         };
         let room = sequencer.has_room(body.len());
         let link = sequencer.asks.entry(from).or_default();
-        if link.is_expected(number) && room {
+        let is_next = link.is_expected(number);
+        if is_next {
+            sequencer.called.remove(&from);
+        }
+        if is_next && room {
             link.take();
             self.take(work, body);
+        } else if is_next && sequencer.left.iter().all(|(node, _)| *node != from) {
+            sequencer.left.push_back((from, body.len()));
         }
         let link = self.sequencer.as_mut().and_then(|sequencer| sequencer.asks.get_mut(&from));
         if let Some(link) = link.filter(|link| link.owes()) {
-            let expected = link.acknowledge();
-            self.send(from, &Message::Taken { epoch: self.epoch, expected });
+            let (epoch, expected) = (self.epoch, link.acknowledge());
+            self.send(from, &Message::Taken { epoch, expected, again: false });
         }
         Ok(())
+    }
+
+    /// Tells those whose asks were left to ask again, as far as there is room for them.
+    fn call_left(&mut self) {
+        while let Some(sequencer) = &mut self.sequencer
+            && let Some((node, size)) = sequencer.left.front().copied()
+            && sequencer.has_room(size + sequencer.called.values().sum::<usize>())
+        {
+            sequencer.left.pop_front();
+            sequencer.called.insert(node, size);
+            let expected = sequencer.asks.entry(node).or_default().acknowledge();
+            self.send(node, &Message::Taken { epoch: self.epoch, expected, again: true });
+        }
     }
 
     /// Takes an operation, unless it is known: after a change of epochs all are asked again.
@@ -149,7 +180,7 @@ impl Core {
         loop {
             self.take_own();
             if !self.decide_next() && !self.start_next() {
-                return;
+                return self.call_left();
             }
         }
     }

@@ -42,7 +42,7 @@ pub(crate) mod tests;
 use crate::address::Address;
 use crate::deadline::Deadline;
 use crate::error::{Error, Result};
-use crate::protocol::{NodeId, Protocol, Time};
+use crate::protocol::{KINDS, NodeId, Protocol, Time};
 use crate::transport::{self, Listener, Transport};
 use inbox::{Command, Inbox};
 use multicast::{Group, Multicast};
@@ -108,7 +108,7 @@ pub struct Traffic {
     /// Messages that it has sent over connections.
     pub messages: AtomicU64,
     /// Of these the protocol's, by what their heads begin with; what is more counts as 0.
-    pub kinds: [AtomicU64; 16],
+    pub kinds: [AtomicU64; KINDS],
     /// Bytes that it has sent over connections, with what stands before heads.
     pub sent: AtomicU64,
     /// Bytes that it has sent by multicast.

@@ -637,3 +637,13 @@ fn who_looks_at_a_protocol_knows_no_more_than_its_handler_was_told() {
         }
     }
 }
+
+#[test]
+fn every_kind_of_the_primitives_messages_is_counted_as_itself() {
+    let traffic = Traffic::default();
+    let kinds = crate::primitive::KINDS;
+    (0..=u8::MAX).for_each(|kind| traffic.count(&[kind]));
+    let counted = traffic.kinds.map(|count| count.load(Ordering::Relaxed));
+    assert_eq!(counted.len(), kinds.len());
+    assert!(counted[1..].iter().all(|count| *count == 1), "{counted:?}");
+}

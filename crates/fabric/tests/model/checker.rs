@@ -1,8 +1,8 @@
 //! What may happen in a state, and what must hold in all of them.
 
-use super::cluster::{Ask, Cluster, Health, LOCAL, REMOTE, Saw, Setting};
+use super::cluster::{Ask, BEAT, Cluster, Health, LOCAL, REMOTE, Saw, Setting};
 use muster_fabric::primitive::Outcome;
-use muster_fabric::protocol::Time;
+use muster_fabric::protocol::{NodeId, Time};
 use stateright::{Model, Property};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,29 +17,30 @@ pub enum Action {
     Swap(u32, u32),
     /// It is lost.
     Lose(u32, u32),
-    /// A node's timer, though messages are under way.
+    /// A node's timer, which was due while it was paused, or is at its beginning.
     Tick(u32),
-    /// Nothing is under way: all timers.
-    Beat,
-    /// A restarted master has not heard of all: all leases of before end.
-    Expire,
+    /// Nothing is under way: time passes until the next timers.
+    Pass,
+    /// So it does though messages are under way, which have left their senders or not.
+    Delay(bool),
     /// A node dies; what it had sent arrives.
     Crash(u32),
     /// A node dies, and with it what it had sent.
     Vanish(u32),
     /// It starts again.
     Restart(u32),
-    /// The master is told that a node is dead: it is, or it is falsely suspected, or its lease is
-    /// over (then it really is over at the node).
+    /// The master is told that a node is dead: it is, or it is falsely suspected.
     Accuse(u32),
     /// A node stops.
     Pause(u32),
-    /// Its lease is over; it goes on.
+    /// It goes on, after some time or none.
     Wake(u32),
     /// Nothing reaches a node, and nothing comes from it.
     Cut(u32),
-    /// Its lease is over; messages reach it again.
+    /// Messages reach it again.
     Heal(u32),
+    /// Nothing comes from one node to another any more.
+    Block(u32, u32),
 }
 
 impl Model for Setting {
@@ -69,13 +70,18 @@ impl Model for Setting {
             }
         }
         // What is under way to a paused node waits for it.
-        if state.channels.keys().all(|(_, to)| health(*to) == Health::Paused) {
-            actions.push(Action::Beat);
-            if state.is_collecting() {
-                actions.push(Action::Expire);
+        let is_quiet = state.channels.keys().all(|(_, to)| health(*to) == Health::Paused);
+        if state.now < self.beats * BEAT {
+            if is_quiet {
+                actions.push(Action::Pass);
+            } else if budget.delays > 0 {
+                actions.extend([Action::Delay(false), Action::Delay(true)]);
             }
         }
         for node in 0..self.nodes {
+            if !is_quiet && state.is_due(node) {
+                actions.push(Action::Tick(node));
+            }
             self.faults(state, node, actions);
         }
     }
@@ -83,7 +89,10 @@ impl Model for Setting {
     fn next_state(&self, state: &Cluster, action: Action) -> Option<Cluster> {
         let mut next = state.clone();
         match action {
-            Action::Deliver(from, to) => next.deliver(self, from, to, 0),
+            Action::Deliver(from, to) => {
+                self.seen.note(to, &next.channels[&(from, to)][0]);
+                next.deliver(self, from, to, 0);
+            }
             Action::Duplicate(from, to) => {
                 next.budget.duplicates -= 1;
                 let out = next.channels[&(from, to)][0].clone();
@@ -97,12 +106,12 @@ impl Model for Setting {
                 next.budget.losses -= 1;
                 next.take(from, to, 0);
             }
-            Action::Tick(node) => {
-                next.budget.ticks -= 1;
-                next.tick(self, node);
+            Action::Tick(node) => next.tick(self, node, &[]),
+            Action::Pass => next.pass(self, false),
+            Action::Delay(waits) => {
+                next.budget.delays -= 1;
+                next.pass(self, waits);
             }
-            Action::Beat => next.beat(self),
-            Action::Expire => next.expire(self),
             Action::Crash(node) => next.crash(self, node, false),
             Action::Vanish(node) => next.crash(self, node, true),
             Action::Restart(0) => {
@@ -114,21 +123,29 @@ impl Model for Setting {
                 next.restart(self, node);
             }
             Action::Accuse(node) => {
-                if state.nodes[node as usize].health == Health::Well {
+                if state.nodes[node as usize].health != Health::Dead {
                     next.budget.suspicions -= 1;
+                    next.change(self, node, |node, _| node.is_suspected = true);
                 }
                 next.accuse(self, node);
             }
             Action::Pause(node) => {
                 next.budget.pauses -= 1;
-                next.change(self, node, |node| node.health = Health::Paused);
+                next.change(self, node, |node, _| node.health = Health::Paused);
             }
             Action::Cut(node) => {
                 next.budget.cuts -= 1;
                 next.sever(node);
-                next.change(self, node, |node| node.health = Health::Cut);
+                next.change(self, node, |node, _| node.health = Health::Cut);
             }
-            Action::Wake(node) | Action::Heal(node) => next.outlive(self, node, Health::Well),
+            Action::Wake(node) | Action::Heal(node) => {
+                next.change(self, node, |node, _| node.health = Health::Well);
+            }
+            Action::Block(from, to) => {
+                next.budget.blocks -= 1;
+                next.channels.remove(&(from, to));
+                next.blocked.insert((from, to));
+            }
         }
         Some(next)
     }
@@ -143,8 +160,11 @@ impl Model for Setting {
             Property::always("nobody delivers without a lease", |_, state: &Cluster| {
                 state.nodes.iter().all(|node| !node.is_late)
             }),
+            Property::always("the master goes on without nobody who answers", |_, state| {
+                leases(state)
+            }),
             Property::always("an event is seen with its delivery", |setting, state: &Cluster| {
-                living(state).all(|(_, node)| events(setting, node))
+                living(state).all(|(at, node)| events(setting, state.clock(at), node))
             }),
             Property::always("no message is malformed", |_, state: &Cluster| {
                 state.nodes.iter().all(|node| !node.is_confused)
@@ -158,17 +178,14 @@ impl Setting {
     fn faults(&self, state: &Cluster, node: u32, actions: &mut Vec<Action>) {
         let budget = &state.budget;
         let master_well = state.nodes[0].health == Health::Well;
-        let is_member =
-            state.nodes[0].core.epoch().1.contains(muster_fabric::protocol::NodeId(node));
+        let is_member = state.nodes[0].core.epoch().1.contains(NodeId(node));
         let accusable = node != 0 && master_well && is_member;
+        let may_be_suspected = accusable && budget.suspicions > 0;
         match state.nodes[node as usize].health {
             Health::Well => {
                 let crashes = if node == 0 { budget.master_restarts } else { budget.crashes };
                 if crashes > 0 {
                     actions.extend([Action::Crash(node), Action::Vanish(node)]);
-                }
-                if budget.ticks > 0 && !state.channels.is_empty() {
-                    actions.push(Action::Tick(node));
                 }
                 if node != 0 && budget.pauses > 0 {
                     actions.push(Action::Pause(node));
@@ -176,8 +193,12 @@ impl Setting {
                 if node != 0 && budget.cuts > 0 {
                     actions.push(Action::Cut(node));
                 }
-                if accusable && budget.suspicions > 0 {
+                if may_be_suspected {
                     actions.push(Action::Accuse(node));
+                }
+                if node != 0 && budget.blocks > 0 {
+                    let others = (1..self.nodes).filter(|other| *other != node);
+                    actions.extend(others.map(|other| Action::Block(node, other)));
                 }
             }
             Health::Dead => {
@@ -193,7 +214,7 @@ impl Setting {
                     Health::Paused => Action::Wake(node),
                     _ => Action::Heal(node),
                 });
-                if accusable {
+                if may_be_suspected {
                     actions.push(Action::Accuse(node));
                 }
             }
@@ -202,11 +223,6 @@ impl Setting {
 }
 
 impl Cluster {
-    fn tick(&mut self, setting: &Setting, node: u32) {
-        use muster_fabric::protocol::Protocol;
-        self.change(setting, node, |node| node.core.tick(Time(node.now)));
-    }
-
     fn crash(&mut self, setting: &Setting, node: u32, with_messages: bool) {
         if node != 0 {
             self.budget.crashes -= 1;
@@ -215,11 +231,12 @@ impl Cluster {
             true => self.sever(node),
             false => self.channels.retain(|(_, to), _| *to != node),
         }
-        self.change(setting, node, |node| {
+        self.change(setting, node, |node, _| {
             node.health = Health::Dead;
             node.is_broken = true;
             node.log.clear();
             node.ended.clear();
+            node.told.clear();
         });
     }
 }
@@ -243,7 +260,7 @@ fn trace(setting: &Setting, ticket: u64) -> Option<(u32, u32, Saw)> {
     match ask {
         Ask::Put(first, last) => Some((first, last, Saw::Delivered(origin, ticket))),
         Ask::Win(first, last, value) => Some((first, last, Saw::Wrote(0, value))),
-        Ask::Query(..) => None,
+        Ask::Query(..) | Ask::Tell => None,
     }
 }
 
@@ -297,7 +314,7 @@ fn consistency(setting: &Setting, state: &Cluster) -> bool {
             last = seq;
             let committed = *outcome == Outcome::Committed;
             match setting.asks[*ticket as usize].1 {
-                Ask::Put(..) => {}
+                Ask::Put(..) | Ask::Tell => {}
                 Ask::Win(_, _, value) => {
                     order.entry(seq).or_default().0 = committed.then_some(value);
                     order.entry(seq).or_default().1 = Some(committed);
@@ -316,11 +333,22 @@ fn consistency(setting: &Setting, state: &Cluster) -> bool {
     })
 }
 
+/// A lease is for this: whom the master goes on without answers nothing any more. But for those of
+/// whom it was told that they are dead: it does not wait for their leases.
+fn leases(state: &Cluster) -> bool {
+    let master = &state.nodes[0];
+    if master.health != Health::Well || state.is_collecting() {
+        return true;
+    }
+    let members = master.core.epoch().1;
+    let mut others = living(state).filter(|(at, _)| !members.contains(NodeId(*at)));
+    others.all(|(at, node)| node.is_suspected || !node.core.is_current(state.clock(at)))
+}
+
 /// TEST-EVENT, asked in every state: a node sees an event as often as it was delivered what signals
 /// it, not before and not less; its own when what it asked for has ended well. Without a lease it
 /// sees nothing.
-fn events(setting: &Setting, node: &super::cluster::Node) -> bool {
-    let now = Time(node.now);
+fn events(setting: &Setting, now: Time, node: &super::cluster::Node) -> bool {
     let delivered = node.log.iter().filter(|(_, saw)| matches!(saw, Saw::Delivered(..))).count();
     let put = |ticket: u64| matches!(setting.asks[ticket as usize].1, Ask::Put(..));
     let is_done = |outcome| outcome == Outcome::Committed;
@@ -329,6 +357,9 @@ fn events(setting: &Setting, node: &super::cluster::Node) -> bool {
     let expected = |count| node.core.is_current(now).then_some(count as u64);
     counts.into_iter().all(|(event, count)| node.core.event(now, event) == expected(count))
 }
+
+/// Within this all is over after the last fault: removal, joining again, or being taken for apart.
+const PATIENCE: u64 = 40 * BEAT;
 
 /// Where nothing is under way: if no more faults happen, everything ends, and well.
 fn progress(setting: &Setting, state: &Cluster) -> bool {
@@ -339,27 +370,20 @@ fn progress(setting: &Setting, state: &Cluster) -> bool {
     for node in 0..setting.nodes {
         match state.nodes[node as usize].health {
             Health::Well => {}
-            Health::Paused | Health::Cut => state.outlive(setting, node, Health::Well),
+            Health::Paused | Health::Cut => {
+                state.change(setting, node, |node, _| node.health = Health::Well);
+            }
             Health::Dead if node == 0 => state.restart(setting, 0),
             Health::Dead => {}
         }
     }
-    for round in 0..20 {
-        // Who can answer a restarted master has done so.
-        if round > 1 && state.is_collecting() {
-            state.expire(setting);
-        }
-        for node in 1..setting.nodes {
-            if state.nodes[node as usize].health == Health::Dead {
-                state.accuse(setting, node);
-            }
-        }
-        state.beat(setting);
-        while let Some((from, to)) = state.channels.keys().next().copied() {
-            state.deliver(setting, from, to, 0);
-        }
+    let until = state.now + PATIENCE;
+    while state.now < until && !is_finished(setting, &state) {
+        state.pass(setting, false);
+        state.drain(setting);
     }
     is_finished(setting, &state)
+        && leases(&state)
         && atomicity(setting, &state)
         && agreement(&state)
         && consistency(setting, &state)
@@ -381,7 +405,13 @@ fn is_finished(setting: &Setting, state: &Cluster) -> bool {
     if state.nodes[0].core.under_way() > 0 {
         return false;
     }
-    (0..).zip(&setting.asks).all(|(ticket, (origin, _))| {
+    // What is told may die with a member, or with the master.
+    let has_lost = living(state).count() < state.nodes.len() || state.terms > 1;
+    let has_lost = has_lost || living(state).any(|(_, node)| node.is_broken);
+    (0..).zip(&setting.asks).all(|(ticket, (origin, ask))| {
+        if matches!(ask, Ask::Tell) {
+            return has_lost || state.nodes[0].told.contains(&ticket);
+        }
         let node = &state.nodes[*origin as usize];
         let ended = node.ended.iter().find(|(ended, ..)| *ended == ticket);
         if ended.is_none() && !node.is_broken {
@@ -390,7 +420,7 @@ fn is_finished(setting: &Setting, state: &Cluster) -> bool {
         let Some((first, last, saw)) = trace(setting, ticket) else { return true };
         let variables: BTreeSet<_> = living(state)
             .filter(|(at, _)| (first..=last).contains(at))
-            .map(|(_, node)| node.core.variable(Time(node.now), 0))
+            .map(|(at, node)| node.core.variable(state.clock(at), 0))
             .collect();
         if variables.len() > 1 {
             return false;

@@ -2,6 +2,7 @@
 //! one node to another keep their order but for `swaps`; between pairs every order is explored.
 
 use super::cluster::{Ask, Budget, Fault, Setting};
+use std::sync::Arc;
 
 const NONE: Budget = Budget {
     crashes: 0,
@@ -13,8 +14,18 @@ const NONE: Budget = Budget {
     losses: 0,
     duplicates: 0,
     swaps: 0,
-    ticks: 0,
+    blocks: 0,
+    delays: 0,
 };
+
+/// So many beats pass where all that waits for time is to be sent again.
+const SHORT: u64 = 3;
+
+/// And where the lease of one who is silent has to end, and that one has to come back.
+const LONG: u64 = 8;
+
+/// And where a way that is none is found out.
+const LONGEST: u64 = 14;
 
 fn setting(
     name: &'static str,
@@ -22,7 +33,19 @@ fn setting(
     asks: &[(u32, Ask)],
     budget: Budget,
 ) -> Setting {
-    Setting { name, nodes, arity, asks: asks.to_vec(), budget, fault: None }
+    let Budget { master_restarts, pauses, cuts, blocks, .. } = budget;
+    let beats = match (master_restarts + pauses + cuts, blocks) {
+        (0, 0) => SHORT,
+        (_, 0) => LONG,
+        _ => LONGEST,
+    };
+    let (asks, fault, seen) = (asks.to_vec(), None, Arc::default());
+    Setting { name, nodes, arity, asks, budget, beats, are_leases_slow: false, fault, seen }
+}
+
+/// In which leases are renewed in every order with all else.
+fn slow(name: &'static str, tree: (u32, usize), asks: &[(u32, Ask)], budget: Budget) -> Setting {
+    Setting { are_leases_slow: true, ..setting(name, tree, asks, budget) }
 }
 
 const PUT: [(u32, Ask); 1] = [(2, Ask::Put(0, 2))];
@@ -31,24 +54,36 @@ const WINS: [(u32, Ask); 2] = [(1, Ask::Win(0, 2, 5)), (2, Ask::Win(0, 2, 6))];
 const OTHERS: [(u32, Ask); 2] = [(1, Ask::Win(1, 2, 5)), (2, Ask::Win(1, 2, 6))];
 const MIXED: [(u32, Ask); 3] = [(1, Ask::Put(1, 2)), (2, Ask::Win(0, 2, 6)), (2, Ask::Query(0, 2))];
 
+const TOLD: [(u32, Ask); 2] = [(1, Ask::Tell), (2, Ask::Tell)];
+
+const RESTART: Budget = Budget { master_restarts: 1, ..NONE };
+
 /// A node that the others do not hear of for a while.
 const ALONE: [(&str, Budget); 2] =
     [("pause", Budget { pauses: 1, ..NONE }), ("partition", Budget { cuts: 1, ..NONE })];
 
+fn bad_way() -> Setting {
+    let asks = [(1, Ask::Put(1, 2)), (2, Ask::Tell)];
+    slow("a way that is none", (3, 1), &asks, Budget { blocks: 1, ..NONE })
+}
+
 /// A few seconds without optimization.
 pub fn small() -> Vec<Setting> {
     vec![
-        setting("3 nodes, put, crash", (3, 1), &PUT, Budget { crashes: 1, ..NONE }),
-        setting("3 nodes, 2 wins", (3, 2), &WINS, NONE),
+        setting("crash", (3, 1), &PUT, Budget { crashes: 1, ..NONE }),
+        setting("nothing", (3, 2), &WINS, NONE),
+        setting("master restart", (2, 1), &[(1, Ask::Put(0, 1))], RESTART),
+        slow("partition", (3, 1), &TOLD, Budget { cuts: 1, ..NONE }),
+        bad_way(),
     ]
 }
 
-/// At most a minute on two cores.
+/// Some minutes on a core.
 pub fn quick() -> Vec<Setting> {
     let one = [
         ("crash", Budget { crashes: 1, ..NONE }),
         ("crash and restart", Budget { crashes: 1, restarts: 1, ..NONE }),
-        ("master restart", Budget { master_restarts: 1, ..NONE }),
+        ("master restart", RESTART),
         ("false suspicion", Budget { suspicions: 1, ..NONE }),
         ("pause", Budget { pauses: 1, ..NONE }),
         ("partition", Budget { cuts: 1, ..NONE }),
@@ -60,12 +95,17 @@ pub fn quick() -> Vec<Setting> {
         settings.push(setting(name, (3, 2), &WINS, budget));
         settings.push(setting(name, (3, 1), &MIXED, budget));
     }
-    let early = Budget { master_restarts: 1, ticks: 1, ..NONE };
-    settings.push(setting("master restart, early tick", (3, 2), &WINS, early));
+    let early = Budget { master_restarts: 1, delays: 1, ..NONE };
+    settings.push(setting("master restart, delay", (3, 2), &WINS[..1], early));
     for (name, budget) in ALONE {
         settings.push(setting(name, (4, 2), &[(3, Ask::Put(1, 3))], budget));
         settings.push(setting(name, (4, 2), &[(3, Ask::Win(1, 3, 5))], budget));
     }
+    for (name, budget) in ALONE {
+        settings.push(slow(name, (3, 1), &TOLD, budget));
+        settings.push(slow(name, (4, 1), &[], budget));
+    }
+    settings.push(bad_way());
     settings
 }
 
@@ -78,7 +118,7 @@ pub fn all() -> Vec<Setting> {
         ("2 master restarts", Budget { master_restarts: 2, ..NONE }),
         ("crash, restart, suspicion", Budget { crashes: 1, restarts: 1, suspicions: 1, ..NONE }),
         ("pause, duplicate", Budget { pauses: 1, duplicates: 1, ..NONE }),
-        ("suspicion, early tick", Budget { suspicions: 1, ticks: 1, ..NONE }),
+        ("suspicion, delay", Budget { suspicions: 1, delays: 1, ..NONE }),
     ];
     let mut settings = quick();
     for (name, budget) in two {
@@ -88,8 +128,9 @@ pub fn all() -> Vec<Setting> {
     // With two transfers over a chain this one has more than a million states: not explored.
     let cut = Budget { cuts: 1, master_restarts: 1, ..NONE };
     settings.push(setting("partition, master restart", (3, 2), &WINS, cut));
-    let early = Budget { master_restarts: 1, ticks: 1, ..NONE };
-    settings.push(setting("master restart, early tick", (3, 1), &PUTS, early));
+    let early = Budget { master_restarts: 1, delays: 1, ..NONE };
+    settings.push(setting("master restart, delay", (3, 1), &PUT, early));
+    settings.push(setting("master restart, delay", (3, 2), &WINS, early));
     // What only a node saw that the next master removed.
     let twice = Budget { cuts: 1, master_restarts: 2, ..NONE };
     let crash = Budget { crashes: 1, ..cut };
@@ -108,8 +149,8 @@ pub fn all() -> Vec<Setting> {
     settings.push(setting("2 crashes", (4, 2), &four, crashes));
     settings.push(setting("2 crashes", (5, 2), &five, crashes));
     settings.push(setting("crash", (6, 2), &six, Budget { crashes: 1, ..NONE }));
-    settings.push(setting("master restart", (4, 2), &four, Budget { master_restarts: 1, ..NONE }));
-    settings.push(setting("master restart", (5, 2), &five, Budget { master_restarts: 1, ..NONE }));
+    settings.push(setting("master restart", (4, 2), &four, RESTART));
+    settings.push(setting("master restart", (5, 2), &five, RESTART));
     settings
 }
 
@@ -117,8 +158,9 @@ pub fn all() -> Vec<Setting> {
 pub fn broken(fault: Fault) -> Setting {
     let (asks, budget): (&[(u32, Ask)], Budget) = match fault {
         Fault::DeliversWhenStaged => (&PUT, Budget { crashes: 1, ..NONE }),
-        Fault::ForgetsDecisions => (&PUT, Budget { master_restarts: 1, ..NONE }),
+        Fault::ForgetsDecisions => (&PUT, RESTART),
         Fault::AnswersForOthers => (&OTHERS, NONE),
+        Fault::CountsFromArrival | Fault::IsImpatient => (&[], Budget { pauses: 1, ..NONE }),
     };
-    Setting { fault: Some(fault), ..setting("broken", (3, 1), asks, budget) }
+    Setting { fault: Some(fault), ..slow("broken", (3, 1), asks, budget) }
 }

@@ -70,7 +70,7 @@ fn meant() -> Vec<Message> {
         Message::Report { epoch: 2 * TERM, account },
         linked(epoch, [3, TERM | 2, 1], Carried::Staged(TERM | 6, true)),
         Message::Flush { epoch, expected: 3, done: TERM | 2 },
-        Message::Taken { epoch, expected: 3 },
+        Message::Taken { epoch, expected: 3, again: true },
         Message::Renew { epoch, renewals: renewals.clone() },
         Message::Granted { epoch, renewals },
         Message::Apart { epoch },
