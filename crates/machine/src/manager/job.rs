@@ -496,6 +496,9 @@ impl Job {
 
     /// Nothing of the job runs any more: tells everybody, unless it begins again.
     fn finished(self: &Arc<Job>) {
+        if let Some(manager) = self.manager.upgrade() {
+            manager.spent.add(self.view.as_ref(), self.state().progress.ranks());
+        }
         if self.begins_again() {
             return;
         }

@@ -91,6 +91,7 @@ pub struct Manager {
     clusters: Clusters,
     queue: Queue,
     strobe: Strobe,
+    spent: overview::Spent,
     jobs: Mutex<Jobs>,
     /// JSON lines of what has happened.
     events: Stream,
@@ -175,6 +176,7 @@ impl Manager {
             shipments: pieces::Shipments::default(),
             holdings: holdings::Holdings::default(),
             strobe: Strobe::new(directory, memory.term()),
+            spent: overview::Spent::default(),
             images: Images::open(&directory.join("images"))?,
             settings: Settings::open(&directory.join("settings"))?,
             clusters: Clusters::default(),

@@ -60,7 +60,8 @@ pub struct NodeOverview {
     pub mem_available: Option<u64>,
     /// Ranks that run there.
     pub ranks: usize,
-    /// Microseconds of processor time that these have used.
+    /// Microseconds of processor time that ranks there have used since the manager was started,
+    /// those that have ended included: it only grows.
     pub cpu_us: u64,
     /// What of them is resident, in KiB.
     pub rss_kib: u64,
@@ -96,6 +97,29 @@ pub struct RankUsage {
 
 /// What nodes have told; none of one that has not.
 type Told = BTreeMap<String, Option<NodeUsage>>;
+
+/// Processor time in microseconds that jobs have used that are over: by node, and by their view.
+#[derive(Default)]
+pub(super) struct Spent(Mutex<HashMap<String, HashMap<Option<Arc<str>>, u64>>>);
+
+impl Spent {
+    /// A job is over, or an attempt at it.
+    pub(super) fn add(&self, view: Option<&Arc<str>>, ranks: &[RankStatus]) {
+        let mut all = self.0.lock().expect("no holder panics");
+        for (rank, usage) in ranks.iter().filter_map(|rank| Some((rank, rank.usage?))) {
+            let of_node = all.entry(rank.node.clone()).or_default();
+            *of_node.entry(view.cloned()).or_default() += usage.cpu_us();
+        }
+    }
+
+    /// At a node, by the jobs of a view or by all.
+    fn at(&self, node: &str, view: Option<&Arc<str>>) -> u64 {
+        let all = self.0.lock().expect("no holder panics");
+        let of_node = all.get(node).into_iter().flatten();
+        let seen = of_node.filter(|(of, _)| view.is_none() || of.as_ref() == view);
+        seen.map(|(_, used)| used).sum()
+    }
+}
 
 /// The file of the cluster.
 pub(super) fn file(scope: &Scope) -> Entry {
@@ -259,20 +283,25 @@ fn overview(manager: &Manager, scope: &Scope, told: &Told) -> Overview {
     let names = nodes.iter().enumerate().map(|(at, node)| (node.name.clone(), at));
     let places: HashMap<String, usize> = names.collect();
     let mut jobs = Vec::new();
-    for job in scope.jobs().iter().filter(|job| !job.is_done()) {
+    for node in &mut nodes {
+        node.cpu_us = manager.spent.at(&node.name, scope.view());
+    }
+    for job in scope.jobs().iter().filter(|job| !job.has_ended()) {
         let status = job.status();
         let mut known = Vec::new();
         for rank in &status.ranks {
             let usage = used(rank, told);
             known.extend(usage);
-            let node = places.get(&rank.node).filter(|_| rank.state == RankPhase::Running);
-            if let Some(node) = node.map(|at| &mut nodes[*at]) {
+            let Some(node) = places.get(&rank.node).map(|at| &mut nodes[*at]) else { continue };
+            node.cpu_us += usage.map_or(0, |usage| usage.cpu_us());
+            if rank.state == RankPhase::Running {
                 node.ranks += 1;
-                node.cpu_us += usage.map_or(0, |usage| usage.cpu_us());
                 node.rss_kib += usage.map_or(0, |usage| usage.rss_kib);
             }
         }
-        jobs.push(Status { usage: Usage::of_job(&known), ..status.summary() });
+        if status.state != Phase::Done {
+            jobs.push(Status { usage: Usage::of_job(&known), ..status.summary() });
+        }
     }
     let mut slots = Some(manager.strobe.slots()).filter(|table| !table.slots.is_empty());
     if scope.view().is_some() {
@@ -295,5 +324,37 @@ fn seen(node: NodeOverview, told: &Told) -> NodeOverview {
         },
         Some(None) => NodeOverview { why: Some("does not answer".to_owned()), ..node },
         None => node,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manager::place::Place;
+    use crate::manager::progress::Bears;
+    use crate::manager::tests::manager;
+    use crate::scratch::Scratch;
+
+    /// A node whose ranks had ended since the last look was shown as idle.
+    #[test]
+    fn what_ranks_have_used_at_a_node_is_counted_when_their_job_is_over() {
+        let scratch = Scratch::new("overview-spent");
+        let manager = manager(&scratch);
+        let view: Arc<str> = "lab".into();
+        for (of, used) in [(None, 5), (Some(view.clone()), 7)] {
+            let job = manager.new_job(of).unwrap();
+            let place = Place { node: "n0".to_owned(), local: 0 };
+            let mut state = job.state();
+            state.progress.placed(vec![place], vec![1], Bears::default());
+            state.progress.used(0, Some(Usage { user_us: used, ..Usage::default() }));
+            drop(state);
+            job.kill();
+            while !job.has_ended() {
+                std::thread::yield_now();
+            }
+        }
+        let at = |node, view| manager.spent.at(node, view);
+        assert_eq!([at("n0", None), at("n0", Some(&view)), at("n1", None)], [12, 7, 0]);
+        manager.memory.close();
     }
 }
