@@ -230,10 +230,10 @@ fn where_jobs_take_turns_the_matrix_of_slots_and_nodes_is_shown() {
         .skip_while(|line| !line.starts_with("SLOT 2ms"))
         .map(|line| line.split_whitespace().collect())
         .collect();
-    assert_eq!(rows[0], ["SLOT", "2ms", "n0", "n1"], "{shown}");
+    assert_eq!(rows[0], ["SLOT", "2ms", "n[0-1]"], "{shown}");
     let mut slots = [rows[1][1..].to_vec(), rows[2][1..].to_vec()];
     slots.sort();
-    assert_eq!(slots, [["1", "1"], ["2", "2"]], "{shown}");
+    assert_eq!(slots, [["1"], ["2"]], "{shown}");
     cluster.muster(&["kill", "1", "2"]).run().ok();
     for job in jobs {
         job.wait().code(143);

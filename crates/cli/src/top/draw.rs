@@ -10,6 +10,7 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState, Widget};
+use std::collections::BTreeMap;
 
 /// Columns of a bar.
 const BAR: usize = 5;
@@ -28,7 +29,7 @@ const NAME_MAX: usize = 12;
 
 /// Draws all of it.
 pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
-    let (lines, matrix) = (node_lines(model, area.width), matrix(model));
+    let (lines, mut matrix) = (node_lines(model, area.width), matrix(model, area.width));
     let mut room = area;
     header(model).render(above(&mut room, 1), buffer);
     footer(model).render(below(&mut room, 1), buffer);
@@ -39,6 +40,11 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let seen = lines[..1].iter().chain(&lines[1 + from..]);
     Paragraph::new(seen.cloned().collect::<Vec<_>>()).render(place, buffer);
     let place = below(&mut room, matrix.len().min(usize::from(area.height / 4)));
+    let left_out = matrix.len().saturating_sub(usize::from(place.height));
+    if left_out > 0 && place.height > 0 {
+        matrix.truncate(usize::from(place.height) - 1);
+        matrix.push(Line::raw(format!("… {} lines more", left_out + 1)));
+    }
     Paragraph::new(matrix).render(place, buffer);
     draw_jobs(model, room, buffer);
 }
@@ -60,7 +66,7 @@ fn below(room: &mut Rect, lines: usize) -> Rect {
 
 /// All that there is to show, in lines of text.
 pub fn text(model: &Model, width: u16) -> String {
-    let (nodes, slots) = (node_lines(model, width).len(), matrix(model).len());
+    let (nodes, slots) = (node_lines(model, width).len(), matrix(model, width).len());
     // Nodes get a third of it, slots a fourth.
     let height = (nodes + model.jobs().len() + slots).max(nodes * 3).max(slots * 4) + 12;
     let height = u16::try_from(height).unwrap_or(u16::MAX);
@@ -263,39 +269,67 @@ fn state(row: &JobRow) -> Style {
 }
 
 /// The matrices, each below a head.
-fn matrix(model: &Model) -> Vec<Line<'static>> {
-    model.matrices().flat_map(|matrix| rows(&matrix, model.chosen.as_ref())).collect()
+fn matrix(model: &Model, width: u16) -> Vec<Line<'static>> {
+    let lines = |matrix: Matrix<'_>| rows(&matrix, model.chosen.as_ref(), usize::from(width));
+    model.matrices().flat_map(lines).collect()
 }
 
-fn rows(matrix: &Matrix<'_>, chosen: Option<&JobName>) -> Vec<Line<'static>> {
-    let Matrix { cluster, slots, nodes, cells } = matrix;
+/// Nodes that have the same jobs in all slots.
+struct Alike<'a> {
+    nodes: Vec<&'a str>,
+    /// By slot.
+    jobs: Vec<&'a Vec<u32>>,
+}
+
+fn alike<'a>(matrix: &'a Matrix<'_>) -> Vec<Alike<'a>> {
+    let (mut all, mut known) = (Vec::<Alike<'_>>::new(), BTreeMap::new());
+    for (at, node) in matrix.nodes.iter().enumerate() {
+        let jobs: Vec<&Vec<u32>> = matrix.cells.iter().map(|row| &row[at]).collect();
+        let place = *known.entry(jobs.clone()).or_insert(all.len());
+        if place == all.len() {
+            all.push(Alike { nodes: Vec::new(), jobs });
+        }
+        all[place].nodes.push(node);
+    }
+    all
+}
+
+/// A column for nodes that are alike, and as many blocks of lines as these take.
+fn rows(matrix: &Matrix<'_>, chosen: Option<&JobName>, width: usize) -> Vec<Line<'static>> {
+    let Matrix { cluster, slots, .. } = matrix;
     let word = |jobs: &Vec<u32>| match &jobs[..] {
         [] => "·".to_owned(),
         [one] => one.to_string(),
         [first, rest @ ..] => format!("{first}+{}", rest.len()),
     };
-    let words: Vec<Vec<String>> = cells.iter().map(|row| row.iter().map(word).collect()).collect();
-    let all = words.iter().flatten().map(String::as_str).chain(nodes.iter().copied());
-    let wide = all.map(|word| word.chars().count()).max().unwrap_or(1) + 1;
     let slice = slots.slice;
     let title = cluster.map_or_else(|| "SLOT".to_owned(), |cluster| format!("{cluster} SLOT"));
     let title = format!("{title} {slice:?} ");
     let first = title.chars().count().max(12);
-    let mut head = format!("{title:<first$}");
-    head.extend(nodes.iter().map(|name| format!("{name:>wide$}")));
-    let mut lines =
-        vec![Line::default(), Line::styled(head, Style::new().bold().fg(Color::DarkGray))];
+    let room = width.saturating_sub(first).max(2);
+    let columns = alike(matrix);
+    let head = |of: &Alike<'_>| table::cut(&fold(&of.nodes), room - 1);
+    let words = columns.iter().flat_map(|of| &of.jobs).map(|jobs| word(jobs));
+    let all = words.chain(columns.iter().map(head));
+    let wide = all.map(|word| word.chars().count()).max().unwrap_or(1) + 1;
     let is_chosen = |job: u32| chosen == Some(&JobName::of(*cluster, job));
-    for (at, row) in words.iter().enumerate() {
-        let mut spans = vec![Span::raw(format!("{at:<first$}"))];
-        spans.extend(row.iter().zip(&cells[at]).map(|(word, jobs)| {
-            let style = jobs.first().map_or(Style::new().fg(Color::DarkGray), |job| {
-                let style = Style::new().fg(colour(*job));
-                if is_chosen(*job) { style.reversed() } else { style }
-            });
-            Span::styled(format!("{word:>wide$}"), style)
+    let cell = |jobs: &Vec<u32>| {
+        let style = jobs.first().map_or(Style::new().fg(Color::DarkGray), |job| {
+            let style = Style::new().fg(colour(*job));
+            if is_chosen(*job) { style.reversed() } else { style }
+        });
+        Span::styled(format!("{:>wide$}", word(jobs)), style)
+    };
+    let mut lines = Vec::new();
+    for block in columns.chunks((room / wide).max(1)) {
+        let heads = block.iter().map(|of| format!("{:>wide$}", head(of))).collect::<String>();
+        let style = Style::new().bold().fg(Color::DarkGray);
+        lines.extend([Line::default(), Line::styled(format!("{title:<first$}{heads}"), style)]);
+        lines.extend((0..slots.slots.len()).map(|slot| {
+            let cells = block.iter().map(|of| cell(of.jobs[slot]));
+            let number = Span::raw(format!("{slot:<first$}"));
+            Line::from(std::iter::once(number).chain(cells).collect::<Vec<Span>>())
         }));
-        lines.push(Line::from(spans));
     }
     lines
 }
@@ -370,8 +404,8 @@ mod tests {
         assert_eq!(job[..3], ["2", "running", "job2"]);
         assert_eq!(job[4..], ["n[0-1]", "4", "-", "3.0s", "2.0M", "10.0s"]);
         let slots = screen.iter().position(|line| line.starts_with("SLOT 2ms")).expect("slots");
-        assert!(screen[slots].ends_with("n0 n1 n2 n3"), "{screen:#?}");
-        assert!(screen[slots + 2].ends_with("2  2  ·  ·"), "{screen:#?}");
+        assert!(screen[slots].ends_with(" n[0-1] n[2-3]"), "{screen:#?}");
+        assert!(screen[slots + 2].ends_with("      2      ·"), "{screen:#?}");
         assert!(screen[23].contains("q quit"));
     }
 
@@ -406,8 +440,8 @@ mod tests {
         press(&mut model, &[Key::Up, Key::Kill]);
         let screen = screen(&model, 100, 40);
         let matrices: Vec<&String> = screen.iter().filter(|line| line.contains("SLOT")).collect();
-        assert!(matrices[0].starts_with("SLOT 2ms") && matrices[0].ends_with("n0 n1"));
-        assert!(matrices[1].starts_with("big SLOT 2ms") && matrices[1].ends_with("n0 n1 n2"));
+        assert!(matrices[0].starts_with("SLOT 2ms") && matrices[0].ends_with(" n[0-1]"));
+        assert!(matrices[1].starts_with("big SLOT 2ms") && matrices[1].ends_with(" n[0-1]     n2"));
         assert!(screen[0].contains("clusters default, big · 5 nodes up · 4 jobs"), "{screen:#?}");
         assert!(screen.iter().any(|line| line.starts_with("big.2")), "{screen:#?}");
         assert!(screen[39].contains("kill job big.2?"), "{screen:#?}");
@@ -467,6 +501,26 @@ mod tests {
             assert!(text.contains("SLOT") && !text.contains("quit"), "{text}");
             assert!(text.lines().all(|line| !line.ends_with(' ')));
         }
+    }
+
+    /// Behind the last column and below the last line were slots that nobody knew of.
+    #[test]
+    fn each_job_that_takes_turns_is_in_the_matrix_or_it_is_said_that_there_are_more() {
+        let mut overview = overview(64, 256);
+        for (at, job) in overview.jobs.iter_mut().enumerate() {
+            job.nodes = vec![format!("n{}", at % 64)];
+        }
+        let slots = (0..4).map(|slot| (slot * 64 + 1..=slot * 64 + 64).collect());
+        overview.slots.as_mut().unwrap().slots = slots.collect();
+        let mut model = Model::new("default");
+        model.sample(overview);
+        let text = text(&model, 100);
+        let matrix: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("SLOT")).collect();
+        let words: Vec<&str> = matrix.iter().flat_map(|line| line.split_whitespace()).collect();
+        let all = (0..64).map(|node| format!("n{node}")).chain((5..=256).map(|id| id.to_string()));
+        all.for_each(|word| assert!(words.contains(&&*word), "{word}: {text}"));
+        let screen = screen(&model, 80, 24).join("\n");
+        assert!(screen.contains(" lines more"), "{screen}");
     }
 
     #[test]
