@@ -173,6 +173,30 @@ fn a_helper_that_is_killed_or_stands_still_costs_no_restart() {
     cluster.down();
 }
 
+/// The next manager never heard of it, and all that came then took all from the server.
+#[test]
+fn a_helper_is_one_at_the_next_manager_too() {
+    let cluster = Cluster::up("t0195next", 1);
+    let bytes = image(6, 8);
+    cluster.file("image", 0o644, &bytes);
+    cluster.muster(&["image", "push", "boot", "image"]).run().ok();
+    let helper = fetch(&cluster, "boot", "helper", &["--term", "1h"]);
+    drop(told(&helper));
+    signal(cluster.await_pid("manager"), Signal::KILL);
+    cluster.await_nodes(1);
+    until("it is back", || status(&cluster)["images"][0]["helpers"] == 1);
+    // What a link leads to is the image then, not the link.
+    symlink("out", cluster.work().join("link")).unwrap();
+    cluster.file("out", 0o644, b"of yesterday");
+    let said = told(&fetch(&cluster, "boot", "link", &["--term", "0"]));
+    assert_eq!(said["helpers"], 1, "{said}");
+    assert!(cluster.work().join("link").is_symlink());
+    same(&cluster, "out", &bytes);
+    helper.signal(Signal::TERM);
+    drop(helper.wait());
+    cluster.down();
+}
+
 #[test]
 fn a_fetch_that_was_killed_goes_on_where_it_was_and_takes_no_chunk_on_trust() {
     let cluster = Cluster::up("t0195again", 1);

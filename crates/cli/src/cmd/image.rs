@@ -20,7 +20,7 @@ use muster_ninep::error::{Errno, fail};
 use muster_ninep::tree::OpenFlags;
 use serde_json::{Value, json};
 use std::fs::{File, Metadata};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -124,7 +124,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Order::Fetch { image, output, from, key, term, json } => {
             let stop = Stop::at_signals()?;
             let (server, circle) = server(context, from.as_deref(), key.as_deref())?;
-            let (name, arch, file) = (image.name.clone(), image.arch.clone(), output.clone());
+            let (name, arch) = (image.name.clone(), image.arch.clone());
+            // What a link leads to is to be the image: /boot/initrd.img is one.
+            let target = output.is_symlink().then(|| std::fs::canonicalize(output).ok());
+            let file = target.flatten().unwrap_or_else(|| output.clone());
             return fetch(Ask { server, circle, name, arch, file }, &stop, *term, *json);
         }
         Order::Ls { json } => list(&connect(context)?, context, *json)?,
@@ -172,7 +175,14 @@ fn open_image(path: &Path) -> Result<(File, Metadata)> {
 }
 
 fn unread(path: &Path, error: std::io::Error) -> anyhow::Error {
-    anyhow!("{}: {error}  [E161]", path.display())
+    match error.kind() {
+        ErrorKind::UnexpectedEof => changed(path),
+        _ => anyhow!("{}: {error}  [E161]", path.display()),
+    }
+}
+
+fn changed(path: &Path) -> anyhow::Error {
+    anyhow!("{} changed while it was pushed  [E161]", path.display())
 }
 
 fn push(client: &Client, context: &Context, image: &Image, path: &Path) -> Result<()> {
@@ -193,7 +203,7 @@ fn push(client: &Client, context: &Context, image: &Image, path: &Path) -> Resul
         let offset = u64::from(*index) * CHUNK as u64;
         file.read_exact_at(&mut bytes, offset).map_err(unread)?;
         write(&new, offset, &bytes).map_err(|error| match error.errno {
-            Errno::BADMSG => anyhow!("{} changed while it was pushed  [E161]", path.display()),
+            Errno::BADMSG => changed(path),
             Errno::NOSPC => anyhow!(
                 "the manager has no room for {}: the disk of the cluster's directory is full  \
                  [E310]",

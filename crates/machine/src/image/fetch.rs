@@ -409,6 +409,10 @@ impl Fetching {
 
     /// Serves others until the term is over, or the user wants it to stop.
     pub fn serve(self, term: Duration) {
+        let shared = self.shared.clone();
+        // By itself, since nobody who wants to stop waits for who does not answer. Without a thread
+        // a server that is started again does not know of this one.
+        let _ = std::thread::Builder::new().name("again".into()).spawn(move || shared.stay());
         let until = Instant::now() + term;
         loop {
             match self.words.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -570,6 +574,30 @@ impl Shared {
             }
         }
         Err(Error::Gone { server: self.ask.server.to_string(), why })
+    }
+
+    /// Comes back to a server whenever it went away, until the term is over.
+    fn stay(&self) {
+        let is_over = || self.is_over.load(Ordering::Acquire);
+        while !is_over() {
+            std::thread::sleep(AGAIN);
+            let link = || self.link.lock().expect("no holder panics");
+            if !link().session.has_ended() {
+                continue;
+            }
+            match self.enter_again() {
+                Ok(Ok(session)) => {
+                    let mut link = link();
+                    // Who ends it closes the session that is there by then.
+                    if !is_over() {
+                        *link = Link { number: link.number + 1, session };
+                    }
+                }
+                Ok(Err(_)) => {}
+                // The image is not there any more: nobody asks for it.
+                Err(_) => return,
+            }
+        }
     }
 
     /// Begins another session. What may be better the next time is the inner error.

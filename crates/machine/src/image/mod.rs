@@ -24,8 +24,8 @@
 //! socket is as good.
 //!
 //! Who may die when: a client or a helper at any time ([`swarm`]). The manager: what it has is in
-//! the cluster's directory, clients come back to the next one and say what they hold. A client that
-//! is killed has the chunks that it wrote, and its successor takes only the others.
+//! the cluster's directory, clients and helpers come back to the next one and say what they hold. A
+//! client that is killed has the chunks that it wrote, and its successor takes only the others.
 
 mod caster;
 pub mod fetch;
