@@ -31,6 +31,37 @@ fn a_mount_that_is_served_in_the_foreground_goes_when_a_signal_ends_it() {
     cluster.down();
 }
 
+/// cp(1) looks at a file before and after it opens it, and takes one that has got another number
+/// for one that was replaced meanwhile: it skipped every file of a job.
+#[test]
+fn what_is_made_up_at_each_look_is_copied_below_a_mount() {
+    let cluster = Cluster::up("t0230copies", 1);
+    cluster.muster(&["view", "create", "lab", "--nodes", "n0"]).run().ok();
+    cluster.muster(&["run", "--detach", "echo", "said"]).run().ok();
+    cluster.muster(&["wait", "1"]).run().ok();
+    let mount = cluster.work().join("m");
+    std::fs::create_dir(&mount).expect("made");
+    cluster.muster(&["mount", mount.to_str().expect("text")]).run().ok();
+    for (tool, file) in [
+        ("cp", "jobs/1/stdout"),
+        ("install", "jobs/1/stdout"),
+        ("cp", "jobs/1/ranks/0/status"),
+        ("cp", "views/lab/status"),
+        ("cp", "images/status"),
+        ("cp", "nodes/n0/views/lab/procs"),
+    ] {
+        let (from, to) = (mount.join(file), cluster.work().join("copy"));
+        let said = std::process::Command::new(tool).args([&from, &to]).output().expect("it runs");
+        assert!(said.status.success(), "{tool} {file}: {}", String::from_utf8_lossy(&said.stderr));
+        if file == "jobs/1/stdout" {
+            assert_eq!(std::fs::read(&to).expect("the copy"), b"said\n");
+        }
+        std::fs::remove_file(&to).expect("a copy each");
+    }
+    cluster.muster(&["umount", mount.to_str().expect("text")]).run().ok();
+    cluster.down();
+}
+
 #[test]
 fn jobs_with_the_shell_alone() {
     foreign::need("busybox", "busybox-static");

@@ -3,7 +3,8 @@
 //!
 //! A server of this kind is a set of [`Dir`]s and [`File`]s; nothing else of 9P concerns it.
 //! Names are looked up at each walk, so what is not there any more is not found any more. A fid
-//! keeps all directories it came through alive: a directory may count who is in it by `Drop`.
+//! keeps all directories it came through alive: a directory may count who is in it by `Drop`. A
+//! file may be made anew at each walk: which one it is says its place, a name in a directory.
 
 use crate::call::{Answer, Call, Data, Opened, Pause, Walked};
 use crate::error::{Errno, Error, Result, fail};
@@ -29,7 +30,7 @@ const NAMED: u64 = 1 << 62;
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// Identity and attributes of something made up.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Inode {
     path: u64,
     permissions: u32,
@@ -47,9 +48,7 @@ impl Inode {
     /// That of `what` in this tree: of what is made anew each time that somebody walks to it. A
     /// kernel takes a directory for removed whose name leads to another, also from who is in it.
     pub fn of(permissions: u32, what: impl Hash) -> Inode {
-        let mut hasher = DefaultHasher::new();
-        what.hash(&mut hasher);
-        Inode { path: MADE | NAMED | hasher.finish() >> 2, ..Inode::new(permissions) }
+        Inode { path: path_of(what), ..Inode::new(permissions) }
     }
 
     fn qid(&self, kind: u8) -> Qid {
@@ -73,6 +72,12 @@ impl Inode {
             ..Attr::default()
         }
     }
+}
+
+fn path_of(what: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    MADE | NAMED | hasher.finish() >> 2
 }
 
 /// A directory made up.
@@ -101,7 +106,7 @@ pub enum Entry {
     /// A directory.
     Dir(Arc<dyn Dir>),
     /// A file.
-    File(Arc<File>),
+    File(File),
     /// The root of another tree.
     Mount(Arc<dyn Foreign>, Qid),
 }
@@ -122,6 +127,14 @@ impl Entry {
         T::Fid: Sync,
     {
         Entry::Mount(Mounted::by(tree, fid, name), qid)
+    }
+
+    /// The entry that has this name in `dir`. A file is the same at each walk that leads there.
+    fn named(mut self, dir: &dyn Dir, name: &str) -> Entry {
+        if let Entry::File(file) = &mut self {
+            file.inode.path = path_of((dir.inode().path, name));
+        }
+        self
     }
 
     fn qid(&self) -> Qid {
@@ -174,10 +187,11 @@ pub trait Handle: Send + Sync {
 type Open = dyn Fn(OpenFlags) -> Result<Box<dyn Handle>> + Send + Sync;
 
 /// A file made up.
+#[derive(Clone)]
 pub struct File {
     inode: Inode,
-    open: Box<Open>,
-    size: Box<dyn Fn() -> u64 + Send + Sync>,
+    open: Arc<Open>,
+    size: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
 impl File {
@@ -188,15 +202,15 @@ impl File {
     ) -> File {
         File {
             inode: Inode::new(permissions),
-            open: Box::new(move |flags| Ok(Box::new(open(flags)?))),
-            size: Box::new(|| 0),
+            open: Arc::new(move |flags| Ok(Box::new(open(flags)?))),
+            size: Arc::new(|| 0),
         }
     }
 
     /// The same file, whose size `size` tells.
     #[must_use]
     pub fn sized(self, size: impl Fn() -> u64 + Send + Sync + 'static) -> File {
-        File { size: Box::new(size), ..self }
+        File { size: Arc::new(size), ..self }
     }
 
     /// A file with a text that is made when it is opened.
@@ -209,7 +223,7 @@ impl File {
 
     /// As an entry of a directory.
     pub fn entry(self) -> Entry {
-        Entry::File(Arc::new(self))
+        Entry::File(self)
     }
 
     fn allows(&self, flags: OpenFlags) -> Result<()> {
@@ -303,7 +317,10 @@ macro_rules! foreign_only {
 }
 
 fn list(dir: &dyn Dir) -> Vec<(String, Entry)> {
-    let get = |name: String| dir.peek(&name).ok()?.map(|entry| (name, entry));
+    let get = |name: String| {
+        let entry = dir.peek(&name).ok()??.named(dir, &name);
+        Some((name, entry))
+    };
     dir.list().into_iter().filter_map(get).collect()
 }
 
@@ -348,7 +365,7 @@ impl Synthetic {
         };
         let text = String::from_utf8_lossy(name);
         let missing = || Error::new(Errno::NOENT, format!("{text}: no such file"));
-        let entry = dir.get(&text)?.ok_or_else(missing)?;
+        let entry = dir.get(&text)?.ok_or_else(missing)?.named(&**dir, &text);
         let qid = entry.qid();
         let trail = Trail { dir: dir.clone(), above: fid.trail.clone() };
         Ok((Fid::new(entry, Some(Arc::new(trail))), qid))

@@ -3,7 +3,7 @@
 mod peer;
 
 use muster_ninep::error::{Errno, Result};
-use muster_ninep::message::Tmessage;
+use muster_ninep::message::{Rmessage, Tmessage};
 use muster_ninep::record::DirEntry;
 use muster_ninep::synthetic::{Dir, Entry, File, Inode, Synthetic};
 use muster_ninep::version::{Dialect, Version};
@@ -65,4 +65,26 @@ fn one_connection_has_no_more_fids_than_its_tree_gives_it() {
     assert_eq!(peer.walk(3, &["1"]).refused(), Errno::MFILE);
     peer.ask(Tmessage::Clunk { fid: 1 }).ok();
     peer.walk(3, &["1"]).ok();
+}
+
+/// cp(1) takes a file that has another number when it is opened for one that was replaced.
+#[test]
+fn a_file_that_is_made_at_each_walk_has_one_number() {
+    let tree = Arc::new(Synthetic::new(jobs(&["1", "2"])));
+    let mut peer = Peer::attached(&tree, Version::LINUX);
+    let mut number = |name: &str| {
+        let walked = peer.walk(1, &[name]).ok();
+        let Rmessage::Walk { qids } = walked.message() else { panic!("{walked:?}") };
+        let number = qids.0[0].path;
+        peer.ask(Tmessage::Clunk { fid: 1 }).ok();
+        number
+    };
+    let (first, again, other) = (number("1"), number("1"), number("2"));
+    assert_eq!(first, again);
+    assert_ne!(first, other);
+    peer.walk(1, &[]).ok();
+    peer.ask(Tmessage::Lopen { fid: 1, flags: 0 }).ok();
+    let data = peer.ask(Tmessage::Readdir { fid: 1, offset: 2, count: 1000 }).data();
+    let listed = DirEntry::get(&mut Reader::new(&data, Dialect::Linux)).expect("an entry");
+    assert_eq!(listed.qid.path, first, "a listing tells the same");
 }

@@ -55,7 +55,8 @@ impl Dir for All {
                 Some(File::new(0o660, move |_| Ok(New::of(&images))).entry())
             }
             name if !images.archs(name).is_empty() => {
-                let (name, inode) = (name.to_owned(), Inode::new(0o555));
+                let inode = Inode::of(0o555, ("image", name));
+                let name = name.to_owned();
                 Some(Entry::Dir(Arc::new(Archs { images, name, inode })))
             }
             _ => None,
@@ -81,7 +82,8 @@ impl Dir for Archs {
     }
 
     fn get(&self, name: &str) -> Result<Option<Entry>> {
-        Ok(self.images.get(&self.name, name).map(|image| Entry::Dir(Arc::new(files(&image)))))
+        let files = |image| files(&image, Inode::of(0o555, (&self.name, name, &image.digest)));
+        Ok(self.images.get(&self.name, name).map(|image| Entry::Dir(Arc::new(files(image)))))
     }
 
     fn list(&self) -> Vec<String> {
@@ -90,7 +92,7 @@ impl Dir for Archs {
 }
 
 /// `images/NAME/ARCH`: what is open stays the image that it was.
-fn files(image: &Arc<Image>) -> Fixed {
+fn files(image: &Arc<Image>, inode: Inode) -> Fixed {
     let (data, recipe, size) = (image.clone(), image.clone(), image.recipe.size);
     let (digest, exchange) = (format!("{} {size}\n", image.digest), image.exchange.clone());
     let hashes =
@@ -102,7 +104,7 @@ fn files(image: &Arc<Image>) -> Fixed {
         ("sources", image.exchange.file().entry()),
         ("group", File::text(0o444, move || Ok(exchange.group())).entry()),
     ];
-    Fixed { inode: Inode::new(0o555), files }
+    Fixed { inode, files }
 }
 
 /// `data`.

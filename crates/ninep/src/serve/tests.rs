@@ -26,7 +26,7 @@ const TWO: usize = 2 * (MSIZE as usize + AHEAD);
 const MSIZE: u32 = 1 << 20;
 
 /// A directory with the files `sink`, which takes everything, and `clog`, which takes nothing.
-struct Root(Inode, Arc<File>, Arc<Clog>);
+struct Root(Inode, File, Arc<Clog>);
 
 /// Writes that wait.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl Dir for Root {
         let clog = self.2.clone();
         Ok(match name {
             "sink" => Some(Entry::File(self.1.clone())),
-            "clog" => Some(Entry::File(Arc::new(File::new(0o666, move |_| Ok(clog.clone()))))),
+            "clog" => Some(File::new(0o666, move |_| Ok(clog.clone())).entry()),
             _ => None,
         })
     }
@@ -79,7 +79,7 @@ impl Dir for Root {
 }
 
 fn tree(clog: &Arc<Clog>) -> Arc<Synthetic> {
-    let file = Arc::new(File::new(0o666, |_| Ok(Sink)));
+    let file = File::new(0o666, |_| Ok(Sink));
     Arc::new(Synthetic::new(Arc::new(Root(Inode::new(0o777), file, clog.clone()))))
 }
 
