@@ -177,6 +177,26 @@ fn a_size_or_a_time_that_cannot_be_is_refused_at_once() {
     cluster.down();
 }
 
+/// A manager that follows one which has died is not there for some milliseconds. Commands failed at
+/// once then, and in a view they said that there was no such view.
+#[test]
+fn a_manager_whose_socket_is_not_there_yet_is_waited_for() {
+    let cluster = Cluster::up("t0185between", 1);
+    cluster.muster(&["view", "create", "lab", "--nodes", "n0"]).run().ok();
+    let (socket, aside) = (cluster.directory().join("manager.sock"), cluster.work().join("s"));
+    for words in [&["ps"][..], &["--view", "lab", "ps"], &["run", "true"]] {
+        fs::rename(&socket, &aside).unwrap();
+        let running = cluster.muster(words).start();
+        std::thread::sleep(Duration::from_millis(300));
+        fs::rename(&aside, &socket).unwrap();
+        running.wait().ok();
+    }
+    fs::rename(&socket, &aside).unwrap();
+    cluster.muster(&["--view", "lab", "ps"]).run().code(1).sentence("E121");
+    fs::rename(&aside, &socket).unwrap();
+    cluster.down();
+}
+
 /// It has no lease of anybody's: when it goes on, it must take nobody for dead who waited for it.
 #[test]
 fn a_manager_that_stands_still_for_ten_seconds_loses_nothing() {

@@ -325,7 +325,12 @@ pub fn unreachable_server(name: &str, error: std::io::Error) -> Error {
         std::io::ErrorKind::TimedOut => "it does not answer".into(),
         _ => return Error::from(error).at(name),
     };
-    let errno = Errno::from_io_error(&error).unwrap_or(Errno::TIMEDOUT);
+    let errno = match Errno::from_io_error(&error) {
+        // A server that follows another may just be about to bind; a tree that lacks a name is
+        // something else.
+        Some(Errno::NOENT) => Errno::CONNREFUSED,
+        other => other.unwrap_or(Errno::TIMEDOUT),
+    };
     Error { errno, text: why }.at(name)
 }
 
