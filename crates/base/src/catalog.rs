@@ -104,12 +104,13 @@ catalog! {
     E112 "The job's specification is not right."
         "The file spec of the job lacks its program, or has a field that is not understood."
         "docs/files.md lists its fields."
-    N112 "A flag of mpiexec or srun was left out."
+    N112 "A flag of mpiexec, srun or sbatch was left out."
         "It tells Open MPI, MPICH or Slurm how to do what Muster does otherwise: how ranks are \
          started, bound to processors and connected, which memory they get; or it passes on a \
-         variable that is not set here."
-        "Nothing. mpiexec --help and muster run --help list the flags that have an effect; -quiet \
-         of mpiexec and -q of muster run have this not said."
+         variable that is not set here. Or it stands in a line #SBATCH of a script."
+        "Nothing, or write a script's flags on the command line. mpiexec --help and muster run \
+         --help list the flags that have an effect; -quiet of mpiexec and -q of muster run have \
+         this not said."
     E113 "There is no such node."
         "The name is none of this cluster, or is not written as a set of nodes: n[0-3,7]."
         "muster nodes lists them."
@@ -205,6 +206,13 @@ catalog! {
          its own end. In a cluster on several hosts (muster up --hosts or --slurm) it does not \
          reach the manager either."
         "Give the command where the cluster was brought up, outside of jobs."
+    N130 "A long line of a rank was broken."
+        "Ranks that share a place share it line by line, and a line is kept until it ends, up to \
+         1 MiB, or less with more than 32 ranks. Of a longer one a piece went out, and then \
+         another rank's line came: the piece ends in a backslash and a newline, which no rank has \
+         written."
+        "Output that is no text: muster run --raw passes bytes on as they come; -o out.%n gives \
+         each rank a file, in which is what it has written and no more."
     E130 "This is no name for a cluster."
         "The name is part of the paths of sockets, so it is short and plain."
         "Use up to 40 letters, digits, '_', '-' and '.', starting with a letter or digit."

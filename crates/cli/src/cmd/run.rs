@@ -72,6 +72,10 @@ pub struct Args {
     fold: bool,
 
     /// Pass output on as bytes as they come; lines of several ranks may mix
+    ///
+    /// Without it several ranks share a place line by line: the last line of each gets a newline if
+    /// it has none, and a line of more than 1 MiB may be broken by a backslash and a newline. For
+    /// output that is no text use --raw, or a file for each rank: -o out.%n
     #[arg(long, conflicts_with_all = ["label", "json"])]
     raw: bool,
 
@@ -105,8 +109,8 @@ pub struct Args {
     /// Write standard output to files: %j job, %n or %t rank, %N node, %% percent; none; or all,
     /// which is to show it
     ///
-    /// Ranks with the same file share it line by line. Without --error, standard error goes
-    /// there as well. Directories must exist.
+    /// Ranks with the same file share it line by line (see --raw). Without --error, standard error
+    /// goes there as well. Directories must exist.
     #[arg(short, long, value_name = "TEMPLATE", value_parser = goal)]
     output: Option<Goal>,
 
@@ -188,6 +192,9 @@ pub struct Args {
 
     /// End with one JSON object on standard output, in which the ranks' output is, up to 1 MiB
     /// for each stream (less with more than 32 ranks)
+    ///
+    /// Beside a stdout that was longer stands stdout_truncated, and stdout_lossy beside one that is
+    /// no text (UTF-8): what was none is U+FFFD there. Such output goes to files: -o out.%n
     #[arg(long)]
     json: bool,
 
@@ -483,6 +490,19 @@ fn placed(
     Ok(Some(Cluster { name, ..other }))
 }
 
+/// Says of a script that is written for sbatch that what it asks for there is not heeded.
+fn say_unread(wish: &Wish) {
+    if let Program::Here(all) = &wish.program
+        && all.iter().any(|binary| program::is_for_sbatch(&binary.path))
+    {
+        let named = &wish.named;
+        say(&format!(
+            "muster: the #SBATCH lines of {named} are not read: write their flags here, as muster \
+             run --detach -N 4 -t 10m {named}  [N112]"
+        ));
+    }
+}
+
 /// What kept a job from having a cluster.
 pub fn trouble(error: &anyhow::Error) -> Failure {
     Failure::told("E123", exit::OURS, &format!("{error:#}"))
@@ -519,6 +539,9 @@ pub fn main(args: Args, context: &Context) -> Result<ExitCode> {
             Ok(both) => both,
             Err(failure) => return Ok(tell_early(&failure)),
         };
+    if !wish.quiet {
+        say_unread(&wish);
+    }
     // Ends with this function: nothing of an embedded cluster is left then.
     let (mut cluster, embedded) = match context.for_job(nodes) {
         Ok(found) => found,

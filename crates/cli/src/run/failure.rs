@@ -1,5 +1,6 @@
 //! What ends `muster run` before or besides the job: one sentence, a stable id, an exit status.
 
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -34,6 +35,11 @@ impl Failure {
     /// A failure of ours.
     pub fn new(id: &'static str, exit: u8, text: impl Into<String>) -> Failure {
         Failure { text: text.into(), id: id.into(), exit, job: None }
+    }
+
+    /// As programs are told it.
+    pub fn json(&self) -> Value {
+        json!({"id": self.id, "text": self.to_string()})
     }
 
     /// A failure in somebody else's words, which may end in an id of their own and an exit

@@ -63,12 +63,14 @@ pub struct Joint {
 }
 
 impl Joint {
-    /// Appends to `out` what shows `bytes` of stream `who`, each line with its label.
-    pub fn write(&mut self, who: Who, label: &str, bytes: &[u8], out: &mut Vec<u8>) {
+    /// Appends to `out` what shows `bytes` of stream `who`, each line with its label. Whether that
+    /// has broken another's line.
+    pub fn write(&mut self, who: Who, label: &str, bytes: &[u8], out: &mut Vec<u8>) -> bool {
         if bytes.is_empty() {
-            return;
+            return false;
         }
-        if self.open.is_some_and(|open| open != who) {
+        let breaks = self.open.is_some_and(|open| open != who);
+        if breaks {
             out.extend_from_slice(b"\\\n");
             self.open = None;
         }
@@ -88,6 +90,7 @@ impl Joint {
             }
         }
         self.open = (bytes.last() != Some(&b'\n')).then_some(who);
+        breaks
     }
 
     /// Stream `who` has ended: its last line gets a newline if it has none.
@@ -155,8 +158,8 @@ mod tests {
         let (mut joint, mut out) = (Joint::default(), Vec::new());
         joint.write(0, "0: ", b"a\nb\n", &mut out);
         joint.write(1, "1: ", b"name? ", &mut out);
-        joint.write(1, "1: ", b"(yes) ", &mut out);
-        joint.write(0, "0: ", b"c\n", &mut out);
+        assert!(!joint.write(1, "1: ", b"(yes) ", &mut out));
+        assert!(joint.write(0, "0: ", b"c\n", &mut out));
         joint.write(1, "1: ", b"thanks\n", &mut out);
         joint.write(2, "2: ", b"no newline", &mut out);
         joint.end(1, &mut out);

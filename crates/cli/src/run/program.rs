@@ -131,6 +131,14 @@ fn is_executable(path: &Path, meta: &Metadata) -> bool {
     access(path, Access::EXEC_OK).is_ok() || meta.mode() & 0o111 != 0 && is_noexec()
 }
 
+/// Whether a script has lines for sbatch, which stand before its commands.
+pub fn is_for_sbatch(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let mut read = || File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
+    let is_line = |line: &[u8]| line.starts_with(b"#SBATCH");
+    read().is_ok() && head.starts_with(b"#!") && head.split(|byte| *byte == b'\n').any(is_line)
+}
+
 /// Whether the kernel would not know what to run a file with, and a shell that is told to run it
 /// takes it for a script of its own.
 pub fn is_bare_script(path: &Path) -> bool {

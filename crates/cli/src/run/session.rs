@@ -22,6 +22,7 @@ use muster_machine::relay::pack::{Load, PackError};
 use muster_ninep::client::{Client, Fid};
 use muster_ninep::error::{Errno, Error};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -72,8 +73,7 @@ pub fn run(wish: Wish, cluster: &Cluster) -> Result<u8, Failure> {
 
 /// Prints the JSON object of what kept a job from running to its end.
 pub fn print_failure(failure: &Failure) {
-    let error = json!({"id": failure.id, "text": failure.to_string()});
-    let (exit, job) = (failure.exit, failure.job);
+    let (exit, job, error) = (failure.exit, failure.job, failure.json());
     let object = json!({"schema": SCHEMA, "exit": exit, "job": job, "error": error});
     // It is said on stderr as well, and the exit status tells that something failed.
     let _ = print(&object.to_string());
@@ -661,7 +661,11 @@ fn report(mut status: Value, kept: &[Kept], told: &[String], style: Style) -> Va
     for (at, rank) in ranks.into_iter().flatten().enumerate() {
         for (which, name) in ["stdout", "stderr"].iter().enumerate() {
             let Some(kept) = kept.get(at * 2 + which) else { continue };
-            rank[*name] = String::from_utf8_lossy(&kept.bytes).into();
+            let text = String::from_utf8_lossy(&kept.bytes);
+            if matches!(text, Cow::Owned(_)) {
+                rank[format!("{name}_lossy")] = true.into();
+            }
+            rank[*name] = text.into();
             if kept.truncated {
                 rank[format!("{name}_truncated")] = true.into();
             }
@@ -677,8 +681,8 @@ mod tests {
     #[test]
     fn the_report_has_what_ranks_said() {
         let status = json!({"id": 3, "exit": 0, "ranks": [{"rank": 0}, {"rank": 1}]});
-        let kept = |text: &str, truncated| Kept { bytes: text.into(), truncated };
-        let kept = [kept("a\n", false), kept("", false), kept("b", true), kept("c", false)];
+        let kept = |bytes: &[u8], truncated| Kept { bytes: bytes.into(), truncated };
+        let kept = [kept(b"a\n", false), kept(b"", false), kept(b"b", true), kept(b"c\xff", false)];
         let told = ["x".to_owned()];
         let report = report(status, &kept, &told, Style::Keep);
         assert_eq!(report["schema"], SCHEMA);
@@ -687,6 +691,8 @@ mod tests {
         assert_eq!(report["ranks"][0]["stdout"], "a\n");
         assert_eq!(report["ranks"][0].get("stdout_truncated"), None);
         assert_eq!(report["ranks"][1]["stdout_truncated"], true);
-        assert_eq!(report["ranks"][1]["stderr"], "c");
+        assert_eq!(report["ranks"][1].get("stdout_lossy"), None);
+        assert_eq!(report["ranks"][1]["stderr"], "c\u{fffd}");
+        assert_eq!(report["ranks"][1]["stderr_lossy"], true, "what was no text is told");
     }
 }

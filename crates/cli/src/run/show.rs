@@ -1,7 +1,7 @@
 //! Where the ranks' output goes and what it looks like there. Writes only in [`Show::flush`].
 
 use super::fold::Fold;
-use super::lines::{Joint, LINE_MAX, Lines, PATIENCE};
+use super::lines::{Joint, LINE_MAX, Lines, PATIENCE, Who};
 use super::template::Template;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::{HashMap, VecDeque};
@@ -131,6 +131,8 @@ pub struct Show {
     waiting: VecDeque<(Instant, usize)>,
     /// Longest line to hold, most bytes of a stream to keep.
     share: usize,
+    /// Whether a line was broken where nobody looks, so that this was told.
+    has_broken: bool,
     /// Whether a place keeps it waiting.
     stuck: Arc<Stuck>,
 }
@@ -156,6 +158,7 @@ impl Show {
         ];
         let mut known: HashMap<String, usize> = HashMap::new();
         let mut taps = Vec::with_capacity(nodes.len() * 2);
+        let width = nodes.len().saturating_sub(1).to_string().len();
         for (rank, node) in nodes.iter().enumerate() {
             for (which, goal) in goals.iter().enumerate() {
                 let place = match goal {
@@ -183,14 +186,14 @@ impl Show {
                 };
                 places[place].streams += 1;
                 let labelled = label || style == Style::Fold && place < OURS.len();
-                let label = if labelled { format!("{rank}: ") } else { String::new() };
+                let label = if labelled { format!("{rank:>width$}: ") } else { String::new() };
                 taps.push(Tap { place, label, lines: Lines::default(), kept: Kept::default() });
             }
         }
         let share = (MEMORY / taps.len().max(1)).clamp(4 * 1024, LINE_MAX);
         let folds = [Fold::new(nodes.len()), Fold::new(nodes.len())];
         let (waiting, stuck) = (VecDeque::new(), Arc::default());
-        Ok(Show { style, places, taps, folds, waiting, share, stuck })
+        Ok(Show { style, places, taps, folds, waiting, share, has_broken: false, stuck })
     }
 
     /// The same, which tells there when it waits for somebody to take what is shown.
@@ -235,7 +238,20 @@ impl Show {
             }
             return;
         }
-        place.joint.write(tap, &stream.label, bytes, &mut place.buffer);
+        let breaks = place.joint.write(tap, &stream.label, bytes, &mut place.buffer);
+        // On a terminal it is a prompt that stands there, and everybody sees it.
+        if breaks && !place.terminal && !std::mem::replace(&mut self.has_broken, true) {
+            self.note(
+                "a line that was too long to be kept ends in a backslash, as another rank's came. \
+                 For output that is no text: --raw, or a file for each rank: -o out.%n  [N130]",
+            );
+        }
+    }
+
+    /// Says something on standard error, between the lines of ranks.
+    fn note(&mut self, text: &str) {
+        let Place { joint, buffer, .. } = &mut self.places[1];
+        joint.write(Who::MAX, "", format!("muster: {text}\n").as_bytes(), buffer);
     }
 
     /// Too much to hold: shows what is there and goes on line by line.
@@ -244,8 +260,7 @@ impl Show {
         for at in [0, 1] {
             self.folds[at].take(&mut self.places[at].buffer);
         }
-        let note = b"muster: too much output to fold; the rest is labelled\n";
-        self.places[1].buffer.extend_from_slice(note);
+        self.note("too much output to fold; the rest is labelled");
     }
 
     /// A stream has ended.
@@ -433,6 +448,19 @@ mod tests {
             (taken(&mut show, 0).as_str(), taken(&mut show, 1).as_str()),
             ("no newline", "error\n")
         );
+    }
+
+    /// 3 MB of zeros from each of two ranks became a file of 6,000,007 bytes without a word.
+    #[test]
+    fn a_line_that_is_broken_where_nobody_looks_is_told_once() {
+        let (mut show, now) = (show(Style::Lines, false, 2), Instant::now());
+        let long = vec![0; LINE_MAX + 1];
+        for tap in [0, 2, 0, 2] {
+            show.data(tap, &long, now);
+        }
+        let told = taken(&mut show, 1);
+        assert_eq!(told.matches("[N130]").count(), 1, "{told}");
+        assert_eq!(taken(&mut show, 0).matches("\\\n").count(), 3);
     }
 
     #[test]

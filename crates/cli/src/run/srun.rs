@@ -144,6 +144,7 @@ const OTHERS: &[Other] = &[
     ("mem_bind", None, Value::Always, None),
     ("mincpus", None, Value::Always, None),
     ("network", None, Value::Always, None),
+    ("parsable", None, Value::Never, None),
     ("nice", None, Value::Perhaps, None),
     ("no-requeue", None, Value::Never, None),
     ("ntasks-per-core", None, Value::Always, None),
@@ -163,6 +164,12 @@ const OTHERS: &[Other] = &[
     ("use-min-nodes", None, Value::Never, None),
     ("verbose", Some('v'), Value::Never, None),
     ("wckey", None, Value::Always, None),
+    (
+        "array",
+        Some('a'),
+        Value::Always,
+        Some("start a job for each: for i in 1 2 3; do muster run --detach --env I=$i ./a; done"),
+    ),
     ("begin", None, Value::Always, Some("a job starts when its nodes are free. Use at(1)")),
     (
         "constraint",
@@ -188,6 +195,12 @@ const OTHERS: &[Other] = &[
     ("gpus-per-task", None, Value::Always, Some(NO_DEVICES)),
     ("gres", None, Value::Always, Some(NO_DEVICES)),
     ("het-group", None, Value::Always, Some(SEVERAL)),
+    (
+        "hold",
+        Some('H'),
+        Value::Never,
+        Some("nothing holds a job back. Start it when it is to run, or have it wait: muster wait"),
+    ),
     (
         "immediate",
         Some('I'),
@@ -235,6 +248,13 @@ const OTHERS: &[Other] = &[
         Value::Always,
         Some("ranks that are left go on until they end. To end them: --time"),
     ),
+    (
+        "test-only",
+        None,
+        Value::Never,
+        Some("nothing tells when a job would start. What is free now: muster nodes"),
+    ),
+    ("wrap", None, Value::Always, Some("write the commands: muster run --detach sh -c '...'")),
     ("x11", None, Value::Perhaps, Some("a job has no display: DISPLAY is not passed on")),
 ];
 
@@ -331,6 +351,11 @@ mod tests {
             ("--pty bash", "--pty: a job has no terminal"),
             ("--gres=gpu:1 x", "--gres: devices are not handed out"),
             ("-d afterok:7 x", "--dependency: wait for the other job first: muster wait JOB"),
+            ("--array=1-3 x", "--array: start a job for each: for i in 1 2 3; do muster run"),
+            ("-a 1-3 x", "--array"),
+            ("-H x", "--hold: nothing holds a job back"),
+            ("--test-only x", "--test-only: nothing tells"),
+            ("--wrap hostname", "--wrap: write the commands: muster run --detach sh -c"),
             ("--multi-prog file", "mpiexec -n 1 ./a : -n 3 ./b"),
         ] {
             let failure = read(words).flags.look().expect_err(words);
