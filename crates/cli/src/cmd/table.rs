@@ -1,5 +1,6 @@
 //! Rows of cells in columns, and numbers as people read them.
 
+use ratatui::text::Span;
 use std::io::{self, IsTerminal};
 
 /// Prints rows under a head, columns two blanks apart; an empty table is its head.
@@ -16,8 +17,8 @@ pub struct Column {
     pub worth: u8,
 }
 
-/// What a column that stays is cut to at least.
-const CUT_MIN: usize = 8;
+/// What the last column is cut to at least, and others that stay.
+const CUT_MIN: (usize, usize) = (8, 12);
 
 /// Prints rows as wide as the terminal is; all of them where there is none.
 pub fn print_fitted(columns: &[Column], rows: &[Vec<String>]) -> io::Result<()> {
@@ -27,45 +28,65 @@ pub fn print_fitted(columns: &[Column], rows: &[Vec<String>]) -> io::Result<()> 
     super::out(fitted(columns, rows, width).as_bytes())
 }
 
-/// Rows in so many columns of letters: columns are left out, then the last one's cells are cut.
+/// Rows in so many columns of letters. Where they do not fit with the cells of those that stay cut
+/// to the least, columns are left out; then the widest are cut until all fit.
 pub fn fitted(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> String {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
-    let wide = |column: &usize| {
+    let widest = |column: &usize| {
         let cells = rows.iter().filter_map(|row| row.get(*column));
-        let cells = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
-        cells.max(columns[*column].name.len())
+        let cells = cells.map(|cell| wide(&shown(cell))).max().unwrap_or(0);
+        cells.max(wide(columns[*column].name))
     };
-    let fixed = |kept: &[usize]| -> usize {
-        let all = kept.split_last().map_or(&[][..], |(_, others)| others);
-        all.iter().map(|column| wide(column) + 2).sum()
+    let mut widths: Vec<usize> = kept.iter().map(widest).collect();
+    let least = |column: usize, kept: &[usize]| match columns[column].worth {
+        _ if kept.last() == Some(&column) => CUT_MIN.0,
+        9 => CUT_MIN.1,
+        _ => usize::MAX,
     };
-    let mut last = usize::MAX;
     if let Some(width) = width {
-        while fixed(&kept) + kept.last().map_or(0, |last| wide(last).min(CUT_MIN)) > width {
+        let needed = |kept: &[usize]| -> usize {
+            let all = kept.iter().map(|&column| widths[column].min(least(column, kept)) + 2);
+            all.sum::<usize>().saturating_sub(2)
+        };
+        while needed(&kept) > width {
             let least = kept.iter().min_by_key(|column| columns[**column].worth);
             let Some(&least) = least.filter(|column| columns[**column].worth < 9) else { break };
             kept.retain(|column| *column != least);
         }
-        last = width.saturating_sub(fixed(&kept)).max(CUT_MIN);
+        let all = |widths: &[usize]| kept.iter().map(|&column| widths[column] + 2).sum::<usize>();
+        while all(&widths) > width + 2 {
+            let long = kept.iter().filter(|&&column| widths[column] > least(column, &kept));
+            let Some(&longest) = long.max_by_key(|column| widths[**column]) else { break };
+            widths[longest] -= 1;
+        }
     }
     let head: Vec<&str> = kept.iter().map(|column| columns[*column].name).collect();
     let cells = |row: &Vec<String>| -> Vec<String> {
-        let cell = |column: &usize| row.get(*column).cloned().unwrap_or_default();
-        let mut cells: Vec<String> = kept.iter().map(cell).collect();
-        if let Some(cell) = cells.last_mut() {
-            *cell = cut(cell, last);
-        }
-        cells
+        let cell = |column: &usize| row.get(*column).map_or("", String::as_str);
+        kept.iter().map(|column| cut(cell(column), widths[*column])).collect()
     };
     text(&head, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
-/// At most so many letters of a text.
+/// How wide a text is on a terminal, where letters of some scripts are two places wide.
+fn wide(text: &str) -> usize {
+    Span::raw(text).width()
+}
+
+/// As much of a text as is so wide.
 pub fn cut(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+    if wide(text) <= most {
         return text.to_owned();
     }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+    let mut cut = String::new();
+    for letter in text.chars() {
+        cut.push(letter);
+        if wide(&cut) >= most {
+            cut.pop();
+            break;
+        }
+    }
+    cut + "…"
 }
 
 /// A text without what would move a terminal's cursor.
@@ -77,14 +98,17 @@ fn text(head: &[&str], rows: &[Vec<String>]) -> String {
     let row = |row: &Vec<String>| row.iter().map(|cell| shown(cell)).collect::<Vec<_>>();
     let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
     let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
-    let wide = |column: usize| {
+    let widest = |column: usize| {
         let cells = rows.iter().chain([&head]).filter_map(|row| row.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        cells.map(|cell| wide(cell)).max().unwrap_or(0)
     };
-    let widths: Vec<usize> = (0..head.len()).map(wide).collect();
+    let widths: Vec<usize> = (0..head.len()).map(widest).collect();
     let mut text = String::new();
     for row in [&head].into_iter().chain(&rows) {
-        let padded = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let padded = row.iter().zip(&widths).map(|(cell, width)| {
+            let room = width - wide(cell);
+            format!("{cell}{:room$}", "")
+        });
         text.push_str(padded.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
     }
@@ -143,6 +167,28 @@ mod tests {
         assert_eq!(at(Some(22)), "JOB  CPU   WHY\n1    2.0s  rank 0 fai…\n");
         assert_eq!(at(Some(14)), "JOB  WHY\n1    rank 0 f…\n");
         assert_eq!(at(Some(3)), "JOB  WHY\n1    rank 0 …\n");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_before_others_are_left_out() {
+        let columns = [("JOB", 9), ("NAME", 9), ("TIME", 8), ("WHY", 9)];
+        let columns = columns.map(|(name, worth)| Column { name, worth });
+        let row: Vec<String> = ["1", &"x".repeat(40), "2.0s", ""].map(String::from).into();
+        let at = |width| fitted(&columns, std::slice::from_ref(&row), Some(width));
+        let name = "x".repeat(21) + "…";
+        assert_eq!(at(38), format!("JOB  NAME{:18}  TIME  WHY\n1    {name}  2.0s\n", ""));
+        let name = "x".repeat(14) + "…";
+        assert_eq!(at(25), format!("JOB  NAME{:11}  WHY\n1    {name}\n", ""));
+    }
+
+    #[test]
+    fn letters_that_are_two_places_wide_count_so() {
+        let rows = [vec!["漢字".into(), "1".into()], vec!["abcde".into(), "2".into()]];
+        assert_eq!(text(&["NAME", "N"], &rows), "NAME   N\n漢字   1\nabcde  2\n");
+        assert_eq!(
+            (cut("漢字漢字", 6).as_str(), cut("漢字漢字", 8).as_str()),
+            ("漢字…", "漢字漢字")
+        );
     }
 
     #[test]
