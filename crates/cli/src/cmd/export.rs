@@ -3,6 +3,7 @@
 use super::{Usage, because};
 use crate::sys;
 use anyhow::Result;
+use muster_base::quote::quote;
 use muster_ninep::address::Address;
 use muster_ninep::host::{HostTree, Options};
 use muster_ninep::serve::{Server, same_user};
@@ -103,11 +104,14 @@ fn announcement(args: &Args, address: &Address) -> String {
     let (dir, how) = (args.dir.display(), if args.rw { "read and write" } else { "read only" });
     let (source, transport) = match address {
         Address::Tcp(at) => (at.ip().to_string(), format!("trans=tcp,port={}", at.port())),
-        Address::Unix(path) => (path.display().to_string(), "trans=unix".into()),
+        Address::Unix(path) => {
+            (quote(&path.display().to_string()).into_owned(), "trans=unix".into())
+        }
     };
+    let ro = if args.rw { "" } else { "ro," };
     format!(
         "{dir} is served at {address}, {how}\nMount it: mount -t 9p -o \
-         {transport},version=9p2000.L,access=client {source} /mnt\n"
+         {ro}{transport},version=9p2000.L,access=client {source} /mnt\n"
     )
 }
 
@@ -139,5 +143,14 @@ mod tests {
         let said = announcement(&args, &address);
         assert!(said.starts_with("data is served at tcp!127.0.0.1!5640, read only\n"), "{said}");
         assert!(said.contains("trans=tcp,port=5640,") && said.ends_with(" 127.0.0.1 /mnt\n"));
+        assert!(said.contains(" -o ro,"), "{said}");
+    }
+
+    #[test]
+    fn the_hint_is_for_a_shell() {
+        let args = Args { dir: "data".into(), listen: String::new(), rw: true };
+        let said = announcement(&args, &Address::Unix("/tmp/a b/s".into()));
+        assert!(said.contains(" -o trans=unix,"), "{said}");
+        assert!(said.ends_with(" '/tmp/a b/s' /mnt\n"), "{said}");
     }
 }
