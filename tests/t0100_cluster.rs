@@ -3,6 +3,7 @@
 mod cluster;
 
 use cluster::Cluster;
+use rustix::process::Signal;
 use std::os::unix::fs::DirBuilderExt;
 use std::time::{Duration, SystemTime};
 
@@ -37,6 +38,56 @@ fn an_embedded_run_leaves_nothing() {
     let said = cluster.muster(&["run", "-N", "2", "-n", "2", "cat"]).input("in\n").run().ok();
     assert_eq!(said.out, "in\n");
     cluster.leftovers();
+}
+
+/// All were listed as `exe`.
+#[test]
+fn daemons_are_listed_by_what_they_are() {
+    let cluster = Cluster::up("t0100names", 2);
+    for daemon in ["keeper", "manager", "strober", "n0", "n1"] {
+        let name = format!("/proc/{}/comm", cluster.await_pid(daemon));
+        let name = std::fs::read_to_string(name).expect("it runs");
+        assert_eq!(name, format!("muster:{daemon}\n"));
+    }
+    cluster.down();
+}
+
+/// timeout(1) sends one to its child and one to the group that this is in: the second was taken for
+/// somebody who does not want to wait.
+#[test]
+fn who_is_interrupted_twice_at_once_sees_all_go_that_was_begun() {
+    let cluster = Cluster::none("t0100twice");
+    let mut code = 0;
+    // On an idle machine it may be up before.
+    while code == 0 {
+        let up = cluster.muster(&["up", "-N", "8"]).start();
+        cluster.await_pid("keeper");
+        for _ in 0..2 {
+            up.signal(Signal::INT);
+        }
+        let said = up.wait();
+        code = said.code;
+        match code {
+            0 => drop(cluster.muster(&["down"]).run().ok()),
+            _ => drop(said.code(130).says("nothing of the cluster was left running")),
+        }
+    }
+    cluster.leftovers();
+}
+
+#[test]
+fn a_cluster_is_said_to_be_up_where_that_cannot_be_printed() {
+    let cluster = Cluster::none("t0100full");
+    let said = cluster.muster(&["up", "-N", "1"]).after("exec > /dev/full").run().code(1);
+    said.sentence("E140");
+    said.says("cluster default is up, but standard output cannot be written");
+    // Where nobody reads there is nobody to tell.
+    cluster.muster(&["down"]).run().ok();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let up = cluster.muster(&["up", "-N", "1"]).command.stdout(writer).status();
+    assert!(up.expect("it runs").success());
+    cluster.down();
 }
 
 /// Nobody knows its name, so nobody else would ever remove it.

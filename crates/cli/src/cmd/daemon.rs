@@ -8,6 +8,7 @@ use muster_machine::hosts::session::Calls;
 use muster_machine::keeper::{Keeper, Plan, by_file};
 use muster_machine::node::processor::Processor;
 use muster_machine::{hosts, manager, node, strober};
+use std::ffi::CString;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -81,7 +82,29 @@ enum Daemon {
     },
 }
 
+impl Daemon {
+    /// What it is called where processes are listed.
+    fn name(&self) -> &str {
+        match self {
+            Daemon::Keeper { .. } => "keeper",
+            Daemon::Host => "host",
+            Daemon::Verify { .. } => "verify",
+            Daemon::Manager { .. } => "manager",
+            Daemon::Strober { .. } => "strober",
+            Daemon::Node { name, .. } => name,
+        }
+    }
+}
+
+/// Names this process as a part of Muster: started by /proc/self/exe it would be listed as `exe`,
+/// by top(1) and by the kernel when it runs out of memory.
+pub fn be_called(name: &str) {
+    // The kernel takes its beginning if it is long. If it refuses, only the name is worse.
+    let _ = CString::new(format!("muster:{name}")).map(|name| rustix::thread::set_name(&name));
+}
+
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    be_called(args.daemon.name());
     match &args.daemon {
         Daemon::Keeper { nodes, arch, beyond } => {
             return Ok(keep(context, *nodes, arch, *beyond));

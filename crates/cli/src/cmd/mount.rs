@@ -1,6 +1,7 @@
 //! `muster mount`: the cluster tree as a file system of this machine.
 
 use super::because;
+use super::daemon::be_called;
 use super::umount::{is_dead, mount_at, place, unmount};
 use crate::cluster::Context;
 use crate::fuse;
@@ -55,6 +56,9 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let mut inside = std::fs::read_dir(&dir).map_err(because(dir.display(), "E151"))?;
     if inside.next().is_some() {
         bail!("{} is not empty: a mount would hide what is in it  [E151]", dir.display());
+    }
+    if args.foreground {
+        be_called("mount");
     }
     let mut client = context.connect()?;
     if !args.foreground {

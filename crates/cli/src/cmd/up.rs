@@ -36,6 +36,10 @@ const GONE: (Duration, Duration) = (Duration::from_secs(15), Duration::from_mill
 /// it has to end what a crash has left.
 const READY: Duration = Duration::from_secs(60);
 
+/// A second signal within this time of the first is the same: timeout(1) sends one to its child,
+/// and one to the group that the child is in.
+const AT_ONCE: Duration = Duration::from_millis(50);
+
 /// Bring up a cluster of node daemons, on this machine or on several hosts.
 ///
 /// It stays until `muster down`. Nobody but you can reach it. On this machine its sockets are in a
@@ -183,7 +187,15 @@ fn bring_up(args: &Args, context: &Context) -> Result<ExitCode> {
         client.write("heartbeat", span::write(period) + "\n").map_err(refused)?;
     }
     keeper.keep().map_err(because("the keeper has ended", "E125"))?;
-    told(args, context, &names, order.as_ref(), start.elapsed().as_secs_f64())?;
+    let seconds = start.elapsed().as_secs_f64();
+    match told(args, context, &names, order.as_ref(), seconds) {
+        // It is up all the same, if nobody wants to know.
+        Err(error) if !crate::is_broken_pipe(&error) => bail!(
+            "cluster {} is up, but standard output cannot be written: {error}  [E140]",
+            context.cluster
+        ),
+        _ => {}
+    }
     if args.scheduler.as_deref() == Some("gang") {
         turns::tell_limits(&client);
     }
@@ -395,13 +407,14 @@ impl Starting {
     fn end(&mut self) -> bool {
         // The end of its input tells the keeper, if nothing else did.
         drop(self.confirm.take());
-        let until = Instant::now() + GONE.0;
+        let begun = Instant::now();
+        let until = begun + GONE.0;
         loop {
             if !matches!(self.process.try_wait(), Ok(None)) {
                 return true;
             }
             let is_signalled = matches!(self.events.recv_timeout(GONE.1), Ok(Event::Signal(_)));
-            if is_signalled || Instant::now() >= until {
+            if is_signalled && begun.elapsed() >= AT_ONCE || Instant::now() >= until {
                 return false;
             }
         }
