@@ -285,6 +285,41 @@ fn the_history_outlives_the_manager() {
     cluster.down();
 }
 
+/// The first that was not there ended it, and of the others nothing was told.
+#[test]
+fn of_several_that_are_named_those_are_told_that_are_there() {
+    let cluster = Cluster::up("t0155several", 1);
+    for _ in 0..2 {
+        cluster.muster(&["run", "true"]).run().ok();
+    }
+    let said = cluster.muster(&["ps", "--json", "1", "999", "2"]).run().code(1);
+    said.sentence("E162");
+    assert_eq!(said.json()["jobs"].as_array().unwrap().len(), 2);
+    let said = cluster.muster(&["cat", "/nope", "/jobs/1/wait"]).run().code(1);
+    said.sentence("E160");
+    assert_eq!(said.json()["id"], 1);
+    let said = cluster.muster(&["ls", "/nope", "/jobs/2/ranks"]).run().code(1);
+    said.sentence("E160");
+    assert_eq!(said.out, "\n/jobs/2/ranks:\n0\n");
+    cluster.down();
+}
+
+#[test]
+fn who_asks_for_json_is_told_by_json_what_has_failed() {
+    let cluster = Cluster::up("t0155json", 1);
+    for (words, code, id) in [
+        (&["ps", "999", "--json"][..], 1, "E162"),
+        (&["up", "--json"], 1, "E124"),
+        (&["--cluster", "no", "ps", "--json"], 1, "E120"),
+        (&["nodes", "--jsn", "--json"], 2, "E100"),
+    ] {
+        let said = cluster.muster(words).run().code(code);
+        let told = said.json();
+        assert_eq!((&told["schema"], &told["error"]["id"]), (&1.into(), &id.into()), "{words:?}");
+    }
+    cluster.down();
+}
+
 /// A loop that started 300 jobs lost the exit statuses of the first, and who waited for all of them
 /// heard that there was no job 1, and nothing of the others.
 #[test]
@@ -304,6 +339,11 @@ fn how_a_job_has_ended_is_known_when_no_more_is_kept_of_it() {
     for words in [&["logs", "1"][..], &["ps", "1"], &["cat", "/jobs/1/stdout"]] {
         cluster.muster(words).run().code(1).says(gone).says("[E166]");
     }
+    let told = cluster.json(&["history", "--json", "1"]);
+    let all = told["jobs"].as_array().unwrap();
+    assert_eq!((all.len(), &all[0]["id"], &all[0]["exit"]), (1, &1.into(), &3.into()));
+    let told = cluster.muster(&["history", "999", "2", "--json"]).run().code(1);
+    told.says("no job 999 is remembered").says("[E162]");
     let told = cluster.muster(&["kill", "1"]).run().ok();
     assert_eq!(told.out, "job 1 has ended already with exit status 3\n");
     cluster.muster(&["wait", "1"]).run().code(3).says(gone);

@@ -64,13 +64,13 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let words = || std::env::args_os().map(|word| word.to_string_lossy().into_owned());
             let help = help(words());
-            // Programs that read what this prints are to find an object in any case.
-            let mut own = words().take_while(|word| word != "--");
-            if error.use_stderr() && help == "muster run --help" && own.any(|it| it == "--json") {
+            if error.use_stderr() && wants_json() {
                 let failure = run::Failure::new("E100", exit::USAGE, sentence(&error, &help));
-                run::print_failure(&failure);
+                match help == "muster run --help" {
+                    true => run::print_failure(&failure),
+                    false => cmd::print_failure(&failure),
+                }
             }
             return refuse(&error, &help);
         }
@@ -88,19 +88,39 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(PIPE),
         Err(error) => {
-            let mut said = shown(&unnumbered(&format!("{error:#}")));
+            let mut said = sentence_of(&error);
             // Errors of other files name these.
             let raw = error.downcast_ref().and_then(io::Error::raw_os_error);
             let is_bare = error.chain().count() == 1;
             if is_bare && matches!(raw, Some(libc::ENOSPC | libc::EFBIG | libc::EDQUOT)) {
                 said = format!("standard output cannot be written: {said}  [E140]");
             }
+            let is_usage = error.is::<cmd::Usage>();
+            let (id, code) = if is_usage { ("E100", exit::USAGE) } else { ("E402", 1) };
+            if wants_json() {
+                cmd::print_failure(&run::Failure::told(id, code, &said));
+            }
             // Nobody may be listening any more.
             let _ = writeln!(io::stderr(), "muster: {said}");
             context.tell_other_build();
-            ExitCode::from(if error.is::<cmd::Usage>() { exit::USAGE } else { 1 })
+            ExitCode::from(code)
         }
     }
+}
+
+/// The words of the command line.
+fn words() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
+}
+
+/// Whether a program reads what this prints, which is to find an object in any case.
+fn wants_json() -> bool {
+    words().take_while(|word| word != "--").any(|word| word == "--json")
+}
+
+/// What is said of an error.
+fn sentence_of(error: &anyhow::Error) -> String {
+    shown(&unnumbered(&format!("{error:#}")))
 }
 
 /// A text without the numbers that Rust adds to the system's sentences.

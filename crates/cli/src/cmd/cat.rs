@@ -1,6 +1,6 @@
 //! `muster cat`: files of the cluster tree.
 
-use super::{end_with_reader, job_path, job_refused, out, refused};
+use super::{Several, end_with_reader, job_path, job_refused, out, refused};
 use crate::cluster::Context;
 use crate::members::JobName;
 use anyhow::Result;
@@ -28,10 +28,11 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
     end_with_reader();
+    let mut several = Several::of(&args.paths);
     for path in &args.paths {
-        print(&client, path.strip_prefix(':').unwrap_or(path))?;
+        several.next(print(&client, path.strip_prefix(':').unwrap_or(path)))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(several.exit())
 }
 
 /// A refusal; what is of a job of which no more is kept is told as that.

@@ -1,8 +1,8 @@
 //! `muster history`: jobs that have ended.
 
-use super::{SCHEMA, jobs, now, print_json, table};
+use super::{SCHEMA, Several, jobs, now, print_json, table};
 use crate::cluster::Context;
-use crate::members;
+use crate::members::{self, Connections, JobName};
 use anyhow::{Result, anyhow};
 use muster_base::span;
 use muster_machine::manager::spec::{End, Status as Job};
@@ -17,9 +17,13 @@ use std::process::ExitCode;
 /// each and more for many nodes or long command lines. Output and single ranks are kept of the last
 /// 256 only: muster ps --all. Of a job that has begun again each attempt has a line.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  muster history --since 1h --state failed,lost\n  \
+#[command(after_help = "Examples:\n  muster history 7\n  \
+                        muster history --since 1h --state failed,lost\n  \
                         muster history -n 20 --json")]
 pub struct Args {
+    /// Only these jobs: numbers, or CLUSTER.NUMBER
+    #[arg(value_name = "JOB")]
+    jobs: Vec<JobName>,
     /// Those that have ended within this time: 90s, 5m, 1h, 2d, HH:MM:SS
     #[arg(long, value_name = "TIME", value_parser = span::parse)]
     since: Option<std::time::Duration>,
@@ -43,19 +47,25 @@ fn parse_state(text: &str) -> Result<End, String> {
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let client = context.connect()?;
     let mut all = Vec::new();
-    for member in members::all(context, &client)? {
-        let read =
-            |client: &Client| client.read("history").map_err(|error| anyhow!("{error}  [E401]"));
-        let Some(text) = member.tell(read)? else { continue };
-        let of_member = chosen(args, &text, now()).into_iter().map(|(mut value, job)| {
-            if let Some(name) = &member.name {
-                value["cluster"] = name.as_str().into();
+    for (cluster, text) in told(args, context)? {
+        let cluster = cluster.as_deref();
+        let of_cluster = chosen(args, cluster, &text, now()).into_iter().map(|(mut value, job)| {
+            if let Some(name) = cluster {
+                value["cluster"] = name.into();
             }
             (value, job)
         });
-        all.extend(of_member);
+        all.extend(of_cluster);
+    }
+    let mut several = Several::of(&args.jobs);
+    for name in &args.jobs {
+        several.next(
+            match all.iter().any(|(value, job)| is_job(name, value["cluster"].as_str(), job.id)) {
+                true => Ok(()),
+                false => Err(missing(name)),
+            },
+        )?;
     }
     // Each has its own in order, and at most as many as are asked for.
     all.sort_by(|(_, one), (_, other)| {
@@ -66,7 +76,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if args.json {
         let jobs: Vec<Value> = chosen.into_iter().map(|(value, _)| value).collect();
         print_json(&json!({"schema": SCHEMA, "cluster": context.cluster, "jobs": jobs}))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(several.exit());
     }
     let row = |(value, job): &(Value, Job)| {
         let mut row = jobs::row(job, value["cluster"].as_str(), now());
@@ -77,7 +87,41 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let mut columns = jobs::COLUMNS.to_vec();
     columns.insert(ENDED_AT, table::Column { name: "ENDED", worth: 6 });
     table::print_fitted(&columns, &rows)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(several.exit())
+}
+
+/// The history of each cluster that is seen, or of those whose jobs are named, as it is written.
+fn told(args: &Args, context: &Context) -> Result<Vec<(Option<String>, Vec<u8>)>> {
+    let read = |client: &Client| client.read("history").map_err(|error| anyhow!("{error}  [E401]"));
+    let mut told = Vec::new();
+    if args.jobs.is_empty() {
+        let client = context.connect()?;
+        for member in members::all(context, &client)? {
+            let text = member.tell(read)?;
+            told.extend(text.map(|text| (member.name, text)));
+        }
+        return Ok(told);
+    }
+    let mut connections = Connections::default();
+    for name in &args.jobs {
+        let cluster = name.cluster().map(str::to_owned);
+        if told.iter().all(|(known, _)| *known != cluster)
+            && let Some(client) = connections.to(name, context)?
+        {
+            told.push((cluster, read(&client)?));
+        }
+    }
+    Ok(told)
+}
+
+/// Whether a job of that cluster is the one that is named.
+fn is_job(name: &JobName, cluster: Option<&str>, id: u32) -> bool {
+    name.number == id && name.cluster() == cluster
+}
+
+fn missing(name: &JobName) -> anyhow::Error {
+    let (job, listing) = (name.label(), name.listing());
+    anyhow!("no job {job} is remembered that has ended so; see: {listing}  [E162]")
 }
 
 /// Where the column is that says when.
@@ -85,7 +129,7 @@ const ENDED_AT: usize = 6;
 
 /// The jobs that are asked for, by when they ended, each attempt of those that have begun again for
 /// itself. Of what is told twice the last counts: a manager has died while it wrote the first.
-fn chosen(args: &Args, lines: &[u8], now: f64) -> Vec<(Value, Job)> {
+fn chosen(args: &Args, cluster: Option<&str>, lines: &[u8], now: f64) -> Vec<(Value, Job)> {
     let lines = lines.split(|byte| *byte == b'\n');
     let mut last: BTreeMap<_, (usize, Value, Job)> = BTreeMap::new();
     for (at, line) in lines.enumerate() {
@@ -102,7 +146,9 @@ fn chosen(args: &Args, lines: &[u8], now: f64) -> Vec<(Value, Job)> {
             .is_none_or(|span| job.ended.is_some_and(|ended| ended >= now - span.as_secs_f64()));
         let by = |user: &String| *user == job.user.to_string() || *user == jobs::user(job.user);
         let state = args.state.is_empty() || job.end.is_some_and(|end| args.state.contains(&end));
-        since && state && args.user.as_ref().is_none_or(by)
+        let mut named = args.jobs.iter();
+        let named = args.jobs.is_empty() || named.any(|name| is_job(name, cluster, job.id));
+        named && since && state && args.user.as_ref().is_none_or(by)
     };
     let asked = all.into_iter().filter(|(_, _, job)| is_asked(job));
     let asked: Vec<(Value, Job)> = asked.map(|(_, value, job)| (value, job)).collect();
@@ -139,7 +185,7 @@ mod tests {
                      {\"id\":2,\"user\":7,\"ended\":95,\"end\":\"killed\"}\n\
                      {\"id\":5,\"user\":9,\"ended\":96,\"end\":\"lost\"}\n\
                      {\"id\":5,\"user\":9,\"ended\":97,\"end\":\"done\",\"requeued\":[\"n0\"]}\n";
-        chosen(&only.args, lines.as_bytes(), 100.0).iter().map(|(_, job)| job.id).collect()
+        chosen(&only.args, None, lines.as_bytes(), 100.0).iter().map(|(_, job)| job.id).collect()
     }
 
     #[test]
@@ -150,6 +196,13 @@ mod tests {
         assert_eq!(ids(&["--state", "failed,lost"]), [1, 5]);
         assert_eq!(ids(&["--last", "3"]), [2, 5, 5]);
         assert_eq!(ids(&["--state", "killed", "--user", "8", "-n", "5"]), [4]);
+        assert_eq!(ids(&["4", "5"]), [4, 5, 5]);
+        assert_eq!(ids(&["5", "--state", "lost"]), [5]);
+        assert_eq!(
+            ids(&["3", "big.4"]),
+            [0; 0],
+            "the first is not told whole, the other elsewhere"
+        );
     }
 
     #[test]

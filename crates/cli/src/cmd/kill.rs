@@ -3,10 +3,10 @@
 //! As scancel does, it asks first: ranks are sent SIGTERM, and what is left of them after the job's
 //! time of grace is killed.
 
-use super::{Usage, job_path, job_refused, jobs};
+use super::{Several, Usage, job_path, job_refused, jobs};
 use crate::cluster::Context;
 use crate::members::{Connections, JobName};
-use anyhow::{Error, Result};
+use anyhow::Result;
 use muster_machine::manager::spec::{Phase, Status as Job};
 use muster_ninep::client::Client;
 use std::io::{self, Write};
@@ -39,17 +39,14 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         Some(signal) => format!("signal {signal}\n"),
         None => "end\n".to_owned(),
     };
-    let mut failed: Option<Error> = None;
+    let mut several = Several::of(&args.jobs);
     let mut connections = Connections::default();
     for job in &args.jobs {
         let client = connections.to(job, context);
         let told = client.and_then(|it| it.map_or(Ok(()), |client| tell(&client, job, &order)));
-        // The others are told all the same.
-        if let Some(before) = told.err().and_then(|it| failed.replace(it)) {
-            writeln!(io::stderr(), "muster: {before}")?;
-        }
+        several.next(told)?;
     }
-    failed.map_or(Ok(ExitCode::SUCCESS), Err)
+    Ok(several.exit())
 }
 
 /// Gives a job an order.

@@ -1,6 +1,6 @@
 //! `muster ls`: directories of the cluster tree.
 
-use super::{SCHEMA, now, out, print_json, refused, table};
+use super::{SCHEMA, Several, now, out, print_json, refused, table};
 use crate::cluster::Context;
 use anyhow::Result;
 use muster_ninep::client::Client;
@@ -33,10 +33,10 @@ struct Entry {
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     let client = context.connect()?;
-    let mut lists = Vec::new();
+    let (mut lists, mut several) = (Vec::new(), Several::of(&args.paths));
     for (at, path) in args.paths.iter().enumerate() {
         let path = path.strip_prefix(':').unwrap_or(path);
-        let entries = list(&client, path, args.long)?;
+        let Some(entries) = several.next(list(&client, path, args.long))? else { continue };
         if args.json {
             let entries: Vec<Value> = entries.iter().map(value).collect();
             lists.push(json!({ "path": path, "entries": entries }));
@@ -58,7 +58,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
     if args.json {
         print_json(&json!({ "schema": SCHEMA, "cluster": context.cluster, "lists": lists }))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(several.exit())
 }
 
 fn list(client: &Client, path: &str, long: bool) -> Result<Vec<Entry>> {

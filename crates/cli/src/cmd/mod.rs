@@ -135,6 +135,37 @@ fn because<E: fmt::Display>(
     move |error| anyhow::anyhow!("{what}: {error}  [{id}]")
 }
 
+/// What fails of several that were named: each failure is told, and the others go on.
+struct Several {
+    is_one: bool,
+    has_failed: bool,
+}
+
+impl Several {
+    fn of<T>(named: &[T]) -> Several {
+        Several { is_one: named.len() == 1, has_failed: false }
+    }
+
+    /// What could be done of the next.
+    ///
+    /// # Errors
+    /// It could not, and is the only one; or nothing can be printed any more.
+    fn next<T>(&mut self, done: Result<T>) -> Result<Option<T>> {
+        match done {
+            Ok(done) => return Ok(Some(done)),
+            Err(error) if self.is_one || error.is::<io::Error>() => return Err(error),
+            Err(error) => crate::run::say(&format!("muster: {}", crate::sentence_of(&error))),
+        }
+        self.has_failed = true;
+        Ok(None)
+    }
+
+    /// The exit status for all.
+    fn exit(&self) -> ExitCode {
+        if self.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    }
+}
+
 /// A refusal by a file of the cluster, with its id.
 fn refused(error: muster_ninep::error::Error) -> anyhow::Error {
     // Sentences of the manager may carry an id of their own, and say where by themselves.
@@ -248,6 +279,11 @@ fn has_lost_reader(wait: Option<&rustix::event::Timespec>) -> bool {
 fn print_json(value: &serde_json::Value) -> Result<()> {
     out(format!("{value}\n").as_bytes())?;
     Ok(())
+}
+
+/// Prints the object of what has failed. It is said on stderr as well, and by the exit status.
+pub fn print_failure(failure: &crate::run::Failure) {
+    let _ = print_json(&serde_json::json!({"schema": SCHEMA, "error": failure.json()}));
 }
 
 /// What has been done where there is nothing to list: `--json` says in which cluster.

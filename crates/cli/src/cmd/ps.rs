@@ -1,7 +1,7 @@
 //! `muster ps`: jobs, and their ranks.
 
 use super::table::{self, Column};
-use super::{SCHEMA, job_path, job_refused, jobs, now, print_json, refused};
+use super::{SCHEMA, Several, job_path, job_refused, jobs, now, print_json, refused};
 use crate::cluster::{Context, Status};
 use crate::members::{self, Connections, JobName, label};
 use anyhow::Result;
@@ -44,16 +44,17 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
+    let mut several = Several::of(&args.jobs);
     let (transport, values) = match args.jobs.is_empty() {
         true => listed(args, context)?,
-        false => named(args, context)?,
+        false => named(args, context, &mut several)?,
     };
     if args.json {
         print_json(&json!({
             "schema": SCHEMA, "cluster": context.cluster, "transport": transport,
             "jobs": values,
         }))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(several.exit());
     }
     let mut rows = Vec::new();
     for value in values {
@@ -65,7 +66,7 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         }
     }
     table::print_fitted(if args.ranks { &RANK_COLUMNS } else { &jobs::COLUMNS }, &rows)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(several.exit())
 }
 
 /// How nodes are reached, and jobs: those of a cluster that the view merges say which it is.
@@ -90,13 +91,13 @@ fn listed(args: &Args, context: &Context) -> Result<Told> {
 }
 
 /// The jobs that were named.
-fn named(args: &Args, context: &Context) -> Result<Told> {
+fn named(args: &Args, context: &Context, several: &mut Several) -> Result<Told> {
     let (mut transport, mut jobs) = (String::new(), Vec::new());
     let mut connections = Connections::default();
     for name in &args.jobs {
-        // The first that fails ends it, so nobody comes back to one that has.
-        let Some(client) = connections.to(name, context)? else { continue };
-        let job = whole(&client, name)?;
+        // Of a cluster that is not reached that is said once.
+        let Some(client) = several.next(connections.to(name, context))?.flatten() else { continue };
+        let Some(job) = several.next(whole(&client, name))? else { continue };
         transport = job["transport"].as_str().unwrap_or_default().to_owned();
         jobs.push(of_cluster(job, name.cluster()));
     }
