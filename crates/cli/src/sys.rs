@@ -7,7 +7,7 @@
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::os::fd::IntoRawFd;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -63,7 +63,7 @@ pub fn heed(signals: &[i32], mut tell: impl FnMut(i32) + Send + 'static) -> io::
         }
     }
     crate::run::spawn(move || {
-        for signal in File::from(read).bytes().map_while(Result::ok) {
+        for signal in BufReader::new(File::from(read)).bytes().map_while(Result::ok) {
             tell(signal.into());
         }
     });
