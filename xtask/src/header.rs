@@ -188,4 +188,11 @@ mod tests {
         assert!(text.lines().all(|line| line.len() <= COLUMNS));
         assert_eq!(text.replace("\n    ", " "), format!("int MPI_X({list});\n"));
     }
+
+    #[test]
+    fn every_line_of_a_module_is_one_that_compilers_and_people_can_read() {
+        for module in [f08::module(), older::module()] {
+            assert_eq!(module.lines().find(|line| line.len() > COLUMNS), None);
+        }
+    }
 }

@@ -125,15 +125,7 @@ fn interfaces(text: &mut String, it: &Function, large: Option<&Function>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::COLUMNS;
     use super::*;
-
-    #[test]
-    fn every_line_is_one_that_compilers_and_people_can_read() {
-        for line in module().lines() {
-            assert!(line.len() <= COLUMNS, "{line}");
-        }
-    }
 
     #[test]
     fn handles_are_types_and_an_error_code_may_be_left_out() {

@@ -62,15 +62,7 @@ fn has_form(function: &Function) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::COLUMNS;
     use super::*;
-
-    #[test]
-    fn every_line_is_one_that_compilers_and_people_can_read() {
-        for line in module().lines() {
-            assert!(line.len() <= COLUMNS, "{line}");
-        }
-    }
 
     #[test]
     fn handles_are_integers_and_an_error_code_is_always_taken() {
