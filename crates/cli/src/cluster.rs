@@ -1,7 +1,7 @@
 //! Finding a cluster on this machine, connecting to its manager, bringing one up.
 
-use crate::cmd::progress::Progress;
 use crate::members::JobName;
+use crate::progress::Progress;
 use crate::run::{self, Cluster};
 use anyhow::{Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;

@@ -1,7 +1,7 @@
 //! Jobs as rows of a table: what `ps`, `history` and `top` show of them alike.
 
-use super::table::{self, Column};
 use crate::members::{label, labels};
+use crate::table::{self, Column};
 use muster_base::limits::JOBS_REMEMBERED;
 use muster_base::nodeset::fold;
 use muster_machine::manager::spec::{Phase, Status as Job};

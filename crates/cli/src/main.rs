@@ -4,21 +4,25 @@ mod cluster;
 mod cmd;
 mod errand;
 mod fuse;
+mod job_rows;
 mod members;
 mod mpiexec;
+mod progress;
 mod run;
 mod stand_in;
 mod sys;
+mod table;
 mod top;
+mod turns;
 
 use clap::error::{ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use cluster::Context;
-use cmd::table::{cut, shown};
 use muster_machine::keeper::Runtime;
 use run::failure::exit;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use table::{cut, shown};
 
 /// What the shell says of a program that SIGPIPE ended: our reader has gone.
 const PIPE: u8 = exit::SIGNAL + 13;

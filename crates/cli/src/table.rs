@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 
 /// Prints rows under a head, columns two blanks apart; an empty table is its head.
 pub fn print(head: &[&str], rows: &[Vec<String>]) -> io::Result<()> {
-    super::out(text(head, rows).as_bytes())
+    crate::cmd::out(text(head, rows).as_bytes())
 }
 
 /// A column that may be left out.
@@ -25,7 +25,7 @@ pub fn print_fitted(columns: &[Column], rows: &[Vec<String>]) -> io::Result<()> 
     let is_terminal = io::stdout().is_terminal();
     let size = is_terminal.then(|| rustix::termios::tcgetwinsize(io::stdout()).ok()).flatten();
     let width = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
-    super::out(fitted(columns, rows, width).as_bytes())
+    crate::cmd::out(fitted(columns, rows, width).as_bytes())
 }
 
 /// Rows in so many columns of letters. Where they do not fit with the cells of those that stay cut

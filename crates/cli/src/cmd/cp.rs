@@ -1,8 +1,8 @@
 //! `muster cp`: files between this machine and the cluster tree.
 
-use super::progress::Progress;
 use super::{Usage, refused, umount};
 use crate::cluster::Context;
+use crate::progress::Progress;
 use crate::run::say;
 use crate::unnumbered;
 use anyhow::{Result, anyhow, bail};

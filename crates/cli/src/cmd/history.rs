@@ -1,8 +1,10 @@
 //! `muster history`: jobs that have ended.
 
-use super::{SCHEMA, Several, jobs, now, print_json, table};
+use super::{SCHEMA, Several, now, print_json};
 use crate::cluster::Context;
+use crate::job_rows;
 use crate::members::{self, Connections, JobName};
+use crate::table;
 use anyhow::{Result, anyhow};
 use muster_base::span;
 use muster_machine::manager::spec::{End, Status as Job};
@@ -79,12 +81,12 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         return Ok(several.exit());
     }
     let row = |(value, job): &(Value, Job)| {
-        let mut row = jobs::row(job, value["cluster"].as_str(), now());
+        let mut row = job_rows::row(job, value["cluster"].as_str(), now());
         row.insert(ENDED_AT, ago(now() - job.ended.unwrap_or(0.0)));
         row
     };
     let rows: Vec<Vec<String>> = chosen.iter().map(row).collect();
-    let mut columns = jobs::COLUMNS.to_vec();
+    let mut columns = job_rows::COLUMNS.to_vec();
     columns.insert(ENDED_AT, table::Column { name: "ENDED", worth: 6 });
     table::print_fitted(&columns, &rows)?;
     Ok(several.exit())
@@ -144,7 +146,7 @@ fn chosen(args: &Args, cluster: Option<&str>, lines: &[u8], now: f64) -> Vec<(Va
         let since = args
             .since
             .is_none_or(|span| job.ended.is_some_and(|ended| ended >= now - span.as_secs_f64()));
-        let by = |user: &String| *user == job.user.to_string() || *user == jobs::user(job.user);
+        let by = |user: &String| *user == job.user.to_string() || *user == job_rows::user(job.user);
         let state = args.state.is_empty() || job.end.is_some_and(|end| args.state.contains(&end));
         let mut named = args.jobs.iter();
         let named = args.jobs.is_empty() || named.any(|name| is_job(name, cluster, job.id));

@@ -1,10 +1,11 @@
 //! `muster image`: boot images, pushed once and fetched by many.
 
-use super::progress::Progress;
-use super::{SCHEMA, print_json, refused, table};
+use super::{SCHEMA, print_json, refused};
 use crate::cluster::{Context, unlike};
+use crate::progress::Progress;
 use crate::run::failure::exit;
 use crate::sys;
+use crate::table;
 use anyhow::{Context as _, Result, anyhow, bail};
 use muster_base::limits::CHUNK;
 use muster_base::span;

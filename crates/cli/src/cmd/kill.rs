@@ -3,8 +3,9 @@
 //! As scancel does, it asks first: ranks are sent SIGTERM, and what is left of them after the job's
 //! time of grace is killed.
 
-use super::{Several, Usage, job_path, job_refused, jobs};
+use super::{Several, Usage, job_path, job_refused};
 use crate::cluster::Context;
+use crate::job_rows;
 use crate::members::{Connections, JobName};
 use anyhow::Result;
 use muster_machine::manager::spec::{Phase, Status as Job};
@@ -55,7 +56,7 @@ fn tell(client: &Client, name: &JobName, order: &str) -> Result<()> {
     // One that has ended takes orders and does nothing: it is told who asks.
     let status = match client.read(&format!("{}/status", job_path(job))) {
         Ok(text) => serde_json::from_slice::<Job>(&text).ok(),
-        Err(_) => jobs::forgotten(client, job),
+        Err(_) => job_rows::forgotten(client, job),
     };
     if let Some(status) = status.filter(|status| status.state == Phase::Done) {
         let exit = status.exit.map(|code| format!(" with exit status {code}"));

@@ -1,7 +1,8 @@
 //! `muster ls`: directories of the cluster tree.
 
-use super::{SCHEMA, Several, now, out, print_json, refused, table};
+use super::{SCHEMA, Several, now, out, print_json, refused};
 use crate::cluster::Context;
+use crate::table;
 use anyhow::Result;
 use muster_ninep::client::Client;
 use muster_ninep::record::{Attr, mode};

@@ -11,7 +11,6 @@ mod fabric;
 mod history;
 mod image;
 mod init;
-pub mod jobs;
 mod kill;
 mod logs;
 mod ls;
@@ -20,13 +19,10 @@ mod mount;
 mod mpiexec;
 mod nodes;
 mod partition;
-pub mod progress;
 mod ps;
 pub mod run;
 mod scheduler;
-pub mod table;
 mod top;
-mod turns;
 pub mod umount;
 mod up;
 mod view;
@@ -34,6 +30,7 @@ mod wait;
 mod write;
 
 use crate::cluster::Context;
+use crate::job_rows;
 use crate::members::JobName;
 use anyhow::Result;
 use muster_ninep::client::Client;
@@ -227,8 +224,8 @@ fn job_path(job: u32) -> String {
 fn job_refused(client: &Client, job: &JobName, error: muster_ninep::error::Error) -> anyhow::Error {
     if error.errno == muster_ninep::error::Errno::NOENT {
         let (label, listing) = (job.label(), job.listing());
-        if let Some(before) = jobs::forgotten(client, job.number) {
-            return anyhow::anyhow!("{}  [E166]", jobs::no_more_of(&label, &before));
+        if let Some(before) = job_rows::forgotten(client, job.number) {
+            return anyhow::anyhow!("{}  [E166]", job_rows::no_more_of(&label, &before));
         }
         return anyhow::anyhow!("there is no job {label}; see: {listing}  [E162]");
     }
@@ -237,7 +234,7 @@ fn job_refused(client: &Client, job: &JobName, error: muster_ninep::error::Error
 
 /// Writes to standard output, whole, also where somebody made it non-blocking, as programs that
 /// share a terminal or a pipe with us do.
-fn out(bytes: &[u8]) -> io::Result<()> {
+pub fn out(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.flush()?;
     crate::run::show::write_all(&stdout, bytes)

@@ -1,8 +1,9 @@
 //! `muster nodes`: what the cluster is made of. Each node's facts are files of its own.
 
-use super::{SCHEMA, Usage, done, now, print_json, refused, table};
+use super::{SCHEMA, Usage, done, now, print_json, refused};
 use crate::cluster::{Context, NodeStatus, Status};
 use crate::members::{self, label};
+use crate::table;
 use anyhow::Result;
 use muster_base::nodeset::fold;
 use muster_base::quote;

@@ -1,7 +1,8 @@
 //! `muster partition`: named sets of nodes with rules of their own.
 
-use super::{SCHEMA, done, print_json, refused, table};
+use super::{SCHEMA, done, print_json, refused};
 use crate::cluster::Context;
+use crate::table;
 use anyhow::Result;
 use muster_base::quote;
 use serde_json::{Value, json};

@@ -1,9 +1,10 @@
 //! `muster ps`: jobs, and their ranks.
 
-use super::table::{self, Column};
-use super::{SCHEMA, Several, job_path, job_refused, jobs, now, print_json, refused};
+use super::{SCHEMA, Several, job_path, job_refused, now, print_json, refused};
 use crate::cluster::{Context, Status};
+use crate::job_rows;
 use crate::members::{self, Connections, JobName, label};
+use crate::table::{self, Column};
 use anyhow::Result;
 use muster_base::ending::Ending;
 use muster_machine::manager::overview::{JobUsage, Overview};
@@ -62,10 +63,10 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         let job: Job = serde_json::from_value(value)?;
         match args.ranks {
             true => rows.extend(rank_rows(&job, cluster.as_deref())),
-            false => rows.push(jobs::row(&job, cluster.as_deref(), now())),
+            false => rows.push(job_rows::row(&job, cluster.as_deref(), now())),
         }
     }
-    table::print_fitted(if args.ranks { &RANK_COLUMNS } else { &jobs::COLUMNS }, &rows)?;
+    table::print_fitted(if args.ranks { &RANK_COLUMNS } else { &job_rows::COLUMNS }, &rows)?;
     Ok(several.exit())
 }
 

@@ -1,7 +1,8 @@
 //! `muster scheduler`: which scheduler chooses, and how it is set.
 
-use super::{SCHEMA, Usage, print_json, refused, turns};
+use super::{SCHEMA, Usage, print_json, refused};
 use crate::cluster::Context;
+use crate::turns;
 use anyhow::Result;
 use muster_machine::schedule::Config;
 use serde_json::json;

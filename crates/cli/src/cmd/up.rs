@@ -1,12 +1,13 @@
 //! `muster up`: a cluster that stays, on this machine or on several hosts.
 
-use super::progress::Progress;
 use super::scheduler::Settings;
-use super::{SCHEMA, Usage, because, print_json, refused, turns};
+use super::{SCHEMA, Usage, because, print_json, refused};
 use crate::cluster::{Context, cluster_flag, node_names, wait_until_joined};
 use crate::errand;
+use crate::progress::Progress;
 use crate::stand_in::{self, StandIn};
 use crate::sys;
+use crate::turns;
 use anyhow::{Result, anyhow, bail};
 use muster_base::limits::NODES_HERE_MAX;
 use muster_base::nodeset::{expand, fold};

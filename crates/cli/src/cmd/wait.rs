@@ -1,7 +1,8 @@
 //! `muster wait`: until jobs have ended, and how.
 
-use super::{job_path, job_refused, jobs};
+use super::{job_path, job_refused};
 use crate::cluster::Context;
+use crate::job_rows;
 use crate::members::JobName;
 use crate::run::{ended, say};
 use anyhow::{Result, bail};
@@ -86,7 +87,7 @@ pub(super) enum Outcome {
 fn no_more(label: &str, job: &Status) -> Vec<String> {
     match job.exit {
         Some(0) => Vec::new(),
-        _ => vec![format!("muster: {}  [E166]", jobs::no_more_of(label, job))],
+        _ => vec![format!("muster: {}  [E166]", job_rows::no_more_of(label, job))],
     }
 }
 
@@ -100,7 +101,7 @@ pub(super) fn outcome(job: &JobName, context: &Context, mut client: Client) -> R
         };
         if client.ended().is_none() {
             let is_unknown = error.errno == Errno::NOENT;
-            let forgotten = is_unknown.then(|| jobs::forgotten(&client, job.number)).flatten();
+            let forgotten = is_unknown.then(|| job_rows::forgotten(&client, job.number)).flatten();
             let refused = || job_refused(&client, job, error);
             return forgotten.map(|it| Outcome::Forgotten(Box::new(it))).ok_or_else(refused);
         }

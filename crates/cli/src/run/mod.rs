@@ -42,7 +42,7 @@ pub use mistakes::look;
 pub use session::{print_failure, run};
 pub use submit::of_partition;
 
-use crate::cmd::table::shown;
+use crate::table::shown;
 use muster_machine::manager::spec::{Spec, Status};
 use muster_machine::relay::recipe::Recipes;
 use muster_ninep::client::Client;

@@ -2,8 +2,8 @@
 //! there is.
 
 use super::model::{Health, JobRow, Matrix, Model, NodeRow};
-use crate::cmd::table;
 use crate::members::JobName;
+use crate::table;
 use muster_base::nodeset::fold;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};

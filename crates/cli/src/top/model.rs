@@ -1,7 +1,7 @@
 //! What `muster top` shows, without terminal, connection or clock: overviews and keys go in, rows
 //! and what to do come out.
 
-use crate::cmd::jobs;
+use crate::job_rows;
 use crate::members::{JobName, label, labels};
 use muster_machine::manager::overview::{NodeOverview, Overview};
 use muster_machine::manager::spec::Status as Job;
@@ -331,14 +331,14 @@ impl Model {
             JobRow {
                 percent: self.of_jobs.get(&id).copied(),
                 id,
-                state: jobs::state(job),
-                name: jobs::name(job).to_owned(),
-                user: jobs::user(job.user),
+                state: job_rows::state(job),
+                name: job_rows::name(job).to_owned(),
+                user: job_rows::user(job.user),
                 nodes: labels(part.name.as_deref(), &job.nodes),
                 ranks: job.size,
                 cpu: usage.cpu_us() as f64 / 1e6,
-                memory_kib: jobs::memory(job, &usage),
-                time: jobs::elapsed(job, part.overview.at).max(0.0),
+                memory_kib: job_rows::memory(job, &usage),
+                time: job_rows::elapsed(job, part.overview.at).max(0.0),
             }
         };
         let of = |part: &'_ Part| -> Vec<JobRow> {
