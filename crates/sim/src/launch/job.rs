@@ -475,7 +475,7 @@ impl Job {
 
     fn send_chunk(&mut self, chunk: u32) {
         let nodes = self.lacking.take(chunk as usize);
-        let to: Nodes = nodes.iter().filter_map(|name| id_of(name)).collect();
+        let to: Nodes = nodes.into_iter().collect();
         if to.is_empty() {
             return;
         }
