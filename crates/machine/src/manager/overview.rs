@@ -98,9 +98,12 @@ pub struct RankUsage {
 /// What nodes have told; none of one that has not.
 type Told = BTreeMap<String, Option<NodeUsage>>;
 
-/// Processor time in microseconds that jobs have used that are over: by node, and by their view.
+/// Microseconds by the view of jobs, if they are of one.
+type ByView = HashMap<Option<Arc<str>>, u64>;
+
+/// Processor time that jobs have used that are over, by node.
 #[derive(Default)]
-pub(super) struct Spent(Mutex<HashMap<String, HashMap<Option<Arc<str>>, u64>>>);
+pub(super) struct Spent(Mutex<HashMap<String, ByView>>);
 
 impl Spent {
     /// A job is over, or an attempt at it.
