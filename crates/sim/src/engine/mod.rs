@@ -15,7 +15,8 @@
 //!
 //! **Alarms** are lazy: a node has at most one early enough event in the calendar, and one that
 //! comes too early is put off. All that is drawn, is drawn from the seed in the order of events;
-//! [`Engine::digest`] covers every event, so two runs with equal digests were equal.
+//! [`Engine::digest`] covers every event, each message with its head and how its body begins: two
+//! runs with equal digests were equal.
 
 mod failing;
 pub mod links;
@@ -34,12 +35,15 @@ use crate::network::Network;
 use crate::random::Random;
 use links::{Arrival, Epoch, Links};
 use machine::Machine;
-use muster_fabric::protocol::{NodeId, Outgoing, Payload, Protocol};
+use muster_fabric::protocol::{NodeId, Outgoing, Payload, Protocol, Time};
 use slab::Slab;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use trace::{Kind, Trace};
 pub use user::{Agenda, Moment, User};
+
+/// So much of each body counts for the digest.
+const DIGESTED: usize = 64;
 
 /// A moment that never comes.
 const NEVER: u64 = u64::MAX;
@@ -228,6 +232,11 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
         self.digest
     }
 
+    /// What a node's clock shows at a moment.
+    pub fn clock(&self, node: NodeId, now: u64) -> Time {
+        self.nodes[node.0 as usize].clock.shows(now)
+    }
+
     /// A node's core, if it lives.
     pub fn core(&self, node: NodeId) -> Option<&P> {
         self.nodes[node.0 as usize].core.as_ref()
@@ -347,6 +356,8 @@ impl<P: Protocol, U: User<P>> Engine<P, U> {
             Arrival::Next => self.call_lost(to, from),
         }
         self.tell(Kind::Message, to, from, &flight.head);
+        self.digest.number(flight.body.len() as u64);
+        self.digest.bytes(&flight.body[..flight.body.len().min(DIGESTED)]);
         let work = self.network.costs.works(flight.head.len() + flight.body.len());
         let Some(at) = self.occupy(to, work) else {
             return;

@@ -149,6 +149,11 @@ fn settled(engine: &Engine<Heartbeat, Manager>, reached: u64) -> Result<(), Stri
     user.has_beaten(strobes)
 }
 
+/// Whether what a fault has left behind, which began then and lasted so long, may still be so.
+fn lasts(begin: u64, time: u64, now: u64) -> bool {
+    (begin..=begin + time + SETTLES / 4).contains(&now)
+}
+
 /// The user: a manager, and who compares.
 struct Manager {
     config: Config,
@@ -179,8 +184,8 @@ struct Manager {
     /// When strobes are asked for before their time, the next one last.
     early: Vec<u64>,
     faults: Schedule,
-    /// Whose connection was made to end.
-    reset: BTreeSet<NodeId>,
+    /// Whose connection was made to end, and when last.
+    reset: BTreeMap<NodeId, u64>,
     /// Who is to be named, from when on and until when: it dies or stands still, and all else is
     /// well.
     unnamed: Vec<(NodeId, u64, u64)>,
@@ -205,7 +210,7 @@ impl Manager {
             micro: BTreeMap::new(),
             parts: 0,
             faults: faults.clone(),
-            reset: BTreeSet::new(),
+            reset: BTreeMap::new(),
             early: Vec::new(),
             unnamed: Vec::new(),
             failure: None,
@@ -243,10 +248,11 @@ impl Manager {
         Ok(())
     }
 
-    /// Whether something has happened that ends a node's connections.
+    /// Whether something has happened lately that ends a node's connections.
     fn may_be_lost(&self, node: NodeId, now: u64) -> bool {
         self.faults.iter().any(|(time, fault)| {
             let may_end = match fault {
+                Fault::Kill(one, None) if *one == node => return *time <= now,
                 Fault::Kill(one, _) => *one == node,
                 // Those between it and the master are among those cut off, or it is.
                 Fault::Cut(..) | Fault::Block(..) => true,
@@ -254,14 +260,13 @@ impl Manager {
                 Fault::Reset(..) => false,
                 Fault::Pause(..) | Fault::Slow(..) | Fault::Spike(..) => false,
             };
-            *time <= now && may_end
-        }) || self.reset.contains(&node)
+            may_end && lasts(*time, fault.lasts(), now)
+        }) || self.reset.get(&node).is_some_and(|time| lasts(*time, 0, now))
     }
 
     /// Whether no fault has struck since everything was well.
     fn is_well(&self, now: u64) -> bool {
-        let is_over = |time, fault: &Fault| time + fault.lasts() + SETTLES / 4 < now;
-        self.faults.iter().all(|(time, fault)| now < *time || is_over(*time, fault))
+        !self.faults.iter().any(|(time, fault)| lasts(*time, fault.lasts(), now))
     }
 
     /// Whoever is well has a strobe a period after the master has struck it, at the latest.
@@ -362,8 +367,10 @@ impl Manager {
         if is_lost && !self.may_be_lost(node, at.now) {
             self.fail(at, format!("{node} is called lost, and has lost no connection"));
         }
-        if self.faults.is_empty() {
-            self.fail(at, format!("{node} is called late, and nothing went wrong"));
+        // Where messages are late of themselves, anybody may be.
+        let is_punctual = self.faults.is_empty() || self.struck.is_some();
+        if is_punctual && self.is_well(at.now) {
+            self.fail(at, format!("{node} is called late, and nothing goes wrong"));
         }
         self.unnamed.retain(|(one, from, _)| *one != node || at.now < *from);
         self.late.insert(node);
@@ -399,8 +406,8 @@ impl User<Heartbeat> for Manager {
         self.alive.remove(&at.node);
     }
 
-    fn reset(&mut self, _now: u64, ends: [NodeId; 2]) {
-        self.reset.extend(ends);
+    fn reset(&mut self, now: u64, ends: [NodeId; 2]) {
+        self.reset.extend(ends.map(|end| (end, now)));
     }
 
     fn notice(&mut self, at: Moment, notice: Notice, agenda: &mut Agenda<Request>) {

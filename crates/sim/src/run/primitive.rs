@@ -1,5 +1,6 @@
 //! The primitives under faults: transfers are delivered by all or by none, in one sequence, and
-//! comparisons see what that sequence has written.
+//! comparisons see what that sequence has written. Whom the master goes on without has no lease any
+//! more, by any clock: but where the end of a connection counts as a death.
 //!
 //! A dozen nodes ask for one or two operations after the others; any node may die, node 0 (which
 //! leads) too. Numbers of operations begin anew with each life of a node, in half of the runs with
@@ -58,6 +59,11 @@ fn broken_promises(seed: u64) -> u32 {
 }
 
 fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
+    play(seed, faults, trace, false)
+}
+
+/// A run; `is_impatient`: its master breaks a promise, and waits for no lease to end.
+fn play(seed: u64, faults: &Schedule, trace: usize, is_impatient: bool) -> Outcome {
     let mut draw = Random::new(seed).branch(4);
     let config = Config {
         arity: draw.between(1, 8) as usize,
@@ -73,22 +79,42 @@ fn run(seed: u64, faults: &Schedule, trace: usize) -> Outcome {
     let mut network = Network::rough(Costs::FAST);
     let times = broken_promises(seed);
     network = network.lossy(times);
-    let mut engine = Engine::new(seed, NODES, true, network, Clients::new(config, draw));
+    let mut clients = Clients::new(config, draw);
+    clients.is_impatient = is_impatient;
+    let mut engine = Engine::new(seed, NODES, true, network, clients);
     engine.keep_trace(trace);
     engine.plan(faults.clone());
     let mends = faults.iter().map(|(time, fault)| time + fault.lasts()).max().unwrap_or(0);
-    let failed = |user: &mut Clients| user.judge.failure.is_some();
-    engine.run(mends.max(FAULTS_END), failed);
+    go_on(&mut engine, mends.max(FAULTS_END));
     // What is lost is a fault too, and so is what is overtaken: the links take it for lost. Both
     // cost two beats each time.
     (engine.network.losses, engine.network.reorders) = (0, 0);
-    engine.run(mends.max(FAULTS_END) + SETTLES, failed);
+    go_on(&mut engine, mends.max(FAULTS_END) + SETTLES);
     let last = last_round(&mut engine);
-    engine.run(engine.now() + 200 * MILLI, failed);
+    let until = engine.now() + 200 * MILLI;
+    go_on(&mut engine, until);
     let failure = engine.user.judge.failure.take();
     let failure = failure.or_else(|| settled(&engine, last).err());
     let failure = failure.or_else(|| engine.user.without_reason(faults, times));
     Outcome::of(&engine, failure)
+}
+
+/// Goes on until a moment, or until something does not hold. Whenever the master goes on with some
+/// members, no other may answer at that moment.
+fn go_on(engine: &mut Engine<Core, Clients>, until: u64) {
+    let is_due = |user: &mut Clients| user.judge.failure.is_some() || !user.opened.is_empty();
+    while engine.run(until, is_due) && engine.user.judge.failure.is_none() {
+        for (now, members) in std::mem::take(&mut engine.user.opened) {
+            let is_current = |node| {
+                engine.core(node).is_some_and(|core| core.is_current(engine.clock(node, now)))
+            };
+            let others = (0..NODES).map(NodeId).filter(|node| !members.contains(*node));
+            if let Some(node) = others.into_iter().find(|node| is_current(*node)) {
+                let failure = format!("{node} has a lease, and the master goes on without it");
+                engine.user.judge.failure = Some(failure);
+            }
+        }
+    }
 }
 
 /// Every living node transfers something to all of them: the first ticket of it.
@@ -157,6 +183,9 @@ struct Clients {
     local: BTreeMap<u64, u32>,
     /// How often each event was to be signalled, at each node in this life of it.
     signalled: Vec<[u64; EVENTS as usize]>,
+    /// When the master has opened epochs, of which members.
+    opened: Vec<(u64, Nodes)>,
+    is_impatient: bool,
     /// Somebody has been removed.
     has_removed: Option<NodeId>,
     is_over: bool,
@@ -183,6 +212,8 @@ impl Clients {
             open: BTreeMap::new(),
             local: BTreeMap::new(),
             signalled: vec![[0; EVENTS as usize]; NODES as usize],
+            opened: vec![],
+            is_impatient: false,
             has_removed: None,
             is_over: false,
             judge: Judge::default(),
@@ -278,7 +309,10 @@ impl User<Core> for Clients {
         let incarnation = u64::from(if self.is_set_back { 1000 - life } else { life }) << 32;
         self.signalled[at.node.0 as usize] = [0; EVENTS as usize];
         self.open.remove(&at.node);
-        let config = Config { node: at.node, incarnation, ..self.config.clone() };
+        let mut config = Config { node: at.node, incarnation, ..self.config.clone() };
+        if self.is_impatient && at.node == MASTER {
+            (config.lease, config.slack) = (2 * config.beat, Duration::ZERO);
+        }
         let core = match at.life {
             0 => Core::member(config, all, at.clock),
             _ if at.node == MASTER => Core::restarted(config, &all, life, at.clock),
@@ -331,6 +365,10 @@ impl User<Core> for Clients {
                 self.has_removed.get_or_insert(at.node);
                 self.judge.end(at.node);
             }
+            // Nobody waits for the leases of those who count as dead.
+            Notice::Epoch { members, .. } if at.node == MASTER && !self.config.end_is_death => {
+                self.opened.push((at.now, members));
+            }
             Notice::Epoch { .. } | Notice::Told { .. } => {}
         }
     }
@@ -338,4 +376,18 @@ impl User<Core> for Clients {
 
 fn all_nodes() -> BTreeSet<NodeId> {
     (0..NODES).map(NodeId).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_master_that_waits_for_no_lease_to_end_is_found() {
+        let is_found = |seed| {
+            let failure = play(seed, &faults(seed), 0, true).failure;
+            failure.is_some_and(|failure| failure.contains("has a lease"))
+        };
+        assert!((0..20).any(is_found));
+    }
 }
