@@ -480,13 +480,13 @@ module mpi_f08
 
   ! The functions that are no subroutines, and those that C does not have or has otherwise.
   interface
-    double precision function MPI_Wtime()
+    real(selected_real_kind(15)) function MPI_Wtime()
     end function MPI_Wtime
-    double precision function PMPI_Wtime()
+    real(selected_real_kind(15)) function PMPI_Wtime()
     end function PMPI_Wtime
-    double precision function MPI_Wtick()
+    real(selected_real_kind(15)) function MPI_Wtick()
     end function MPI_Wtick
-    double precision function PMPI_Wtick()
+    real(selected_real_kind(15)) function PMPI_Wtick()
     end function PMPI_Wtick
     integer(MPI_ADDRESS_KIND) function MPI_Aint_add(base, disp)
       import

@@ -97,7 +97,7 @@ static void told_as(int class, int is_here, int code) {
     CHECK(all == size);
 }
 
-/* What a rank itself has is more than its place: it sends it to the others all the same. */
+/* What a rank itself has is more than its place: it takes its other steps all the same. */
 static void longer(void) {
     enum { LENGTH = 4096 };
     static int own[2 * LENGTH], all[64 * LENGTH], lengths[64], begins[64];
@@ -125,6 +125,15 @@ static void refused(void) {
     told_as(MPI_ERR_COUNT, rank == 1, MPI_Bcast(from, wrong, MPI_INT, 0, WORLD));
     told_as(MPI_ERR_COUNT, rank == 1, MPI_Scatter(from, 1, MPI_INT, into, wrong, MPI_INT, 0,
                                                   WORLD));
+    MPI_Request kept = MPI_REQUEST_NULL;
+    told_as(MPI_ERR_COUNT, rank == 1,
+            MPI_Bcast_init(from, wrong, MPI_INT, 0, WORLD, MPI_INFO_NULL, &kept));
+    if (kept != MPI_REQUEST_NULL) MPI_Request_free(&kept);
+    MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, WORLD, MPI_INFO_NULL, &kept);
+    MPI_Start(&kept);
+    MPI_Wait(&kept, MPI_STATUS_IGNORE);
+    CHECK(sum == size * (size - 1) / 2);
+    MPI_Request_free(&kept);
     /* On all ranks. */
     CHECK(MPI_Bcast(&sum, -1, MPI_INT, 0, WORLD) == MPI_ERR_COUNT);
     told_as(MPI_ERR_COUNT, 1, MPI_Reduce(&one, &sum, -1, MPI_INT, MPI_SUM, 0, WORLD));

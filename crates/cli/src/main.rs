@@ -85,9 +85,13 @@ fn main() -> ExitCode {
     let view = cli.view.or_else(viewed);
     let context = Context { runtime: Runtime::from_env(), cluster, view };
     if let Err(error) = muster_machine::keeper::check_name(&context.cluster) {
+        if wants_json() {
+            cmd::print_failure(&run::Failure::told("E130", exit::USAGE, &error.to_string()));
+        }
         let _ = writeln!(io::stderr(), "muster: {error}");
         return ExitCode::from(exit::USAGE);
     }
+    let wants_json = !cli.command.has_words() && wants_json();
     match cmd::run(cli.command, &context) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::from(PIPE),
@@ -101,7 +105,7 @@ fn main() -> ExitCode {
             }
             let is_usage = error.is::<cmd::Usage>();
             let (id, code) = if is_usage { ("E100", exit::USAGE) } else { ("E402", 1) };
-            if wants_json() {
+            if wants_json {
                 cmd::print_failure(&run::Failure::told(id, code, &said));
             }
             // Nobody may be listening any more.

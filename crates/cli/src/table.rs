@@ -38,7 +38,9 @@ pub fn fitted(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) ->
         cells.max(wide(columns[*column].name))
     };
     let mut widths: Vec<usize> = kept.iter().map(widest).collect();
+    // What a row is called stays whole: commands take it.
     let least = |column: usize, kept: &[usize]| match columns[column].worth {
+        _ if column == 0 => usize::MAX,
         _ if kept.last() == Some(&column) => CUT_MIN.0,
         9 => CUT_MIN.1,
         _ => usize::MAX,

@@ -49,10 +49,11 @@ fn parse_state(text: &str) -> Result<End, String> {
 }
 
 pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
-    let mut all = Vec::new();
-    for (cluster, text) in told(args, context)? {
+    let (mut all, mut several) = (Vec::new(), Several::of(&args.jobs));
+    let told = told(args, context, &mut several)?;
+    for (cluster, text) in &told {
         let cluster = cluster.as_deref();
-        let of_cluster = chosen(args, cluster, &text, now()).into_iter().map(|(mut value, job)| {
+        let of_cluster = chosen(args, cluster, text, now()).into_iter().map(|(mut value, job)| {
             if let Some(name) = cluster {
                 value["cluster"] = name.into();
             }
@@ -60,8 +61,8 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
         });
         all.extend(of_cluster);
     }
-    let mut several = Several::of(&args.jobs);
-    for name in &args.jobs {
+    let is_told = |name: &&JobName| told.iter().any(|(of, _)| of.as_deref() == name.cluster());
+    for name in args.jobs.iter().filter(is_told) {
         several.next(
             match all.iter().any(|(value, job)| is_job(name, value["cluster"].as_str(), job.id)) {
                 true => Ok(()),
@@ -93,7 +94,11 @@ pub fn run(args: &Args, context: &Context) -> Result<ExitCode> {
 }
 
 /// The history of each cluster that is seen, or of those whose jobs are named, as it is written.
-fn told(args: &Args, context: &Context) -> Result<Vec<(Option<String>, Vec<u8>)>> {
+fn told(
+    args: &Args,
+    context: &Context,
+    several: &mut Several,
+) -> Result<Vec<(Option<String>, Vec<u8>)>> {
     let read = |client: &Client| client.read("history").map_err(|error| anyhow!("{error}  [E401]"));
     let mut told = Vec::new();
     if args.jobs.is_empty() {
@@ -108,9 +113,10 @@ fn told(args: &Args, context: &Context) -> Result<Vec<(Option<String>, Vec<u8>)>
     for name in &args.jobs {
         let cluster = name.cluster().map(str::to_owned);
         if told.iter().all(|(known, _)| *known != cluster)
-            && let Some(client) = connections.to(name, context)?
+            && let Some(Some(client)) = several.next(connections.to(name, context))?
+            && let Some(text) = several.next(read(&client))?
         {
-            told.push((cluster, read(&client)?));
+            told.push((cluster, text));
         }
     }
     Ok(told)
@@ -154,7 +160,9 @@ fn chosen(args: &Args, cluster: Option<&str>, lines: &[u8], now: f64) -> Vec<(Va
     };
     let asked = all.into_iter().filter(|(_, _, job)| is_asked(job));
     let asked: Vec<(Value, Job)> = asked.map(|(_, value, job)| (value, job)).collect();
-    let skip = args.last.map_or(0, |last| asked.len().saturating_sub(last));
+    // Of those that are named it is told whether they are there.
+    let most = args.last.filter(|_| args.jobs.is_empty());
+    let skip = most.map_or(0, |last| asked.len().saturating_sub(last));
     asked.into_iter().skip(skip).collect()
 }
 

@@ -75,6 +75,13 @@ pub enum Command {
     Daemon(daemon::Args),
 }
 
+impl Command {
+    /// Whether it takes words of a program or of a file, of which none is its own.
+    pub fn has_words(&self) -> bool {
+        matches!(self, Command::Run(_) | Command::Mpiexec(_) | Command::Write(_))
+    }
+}
+
 /// Runs a command.
 ///
 /// # Errors

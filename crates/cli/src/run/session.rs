@@ -355,14 +355,14 @@ impl Session<'_> {
                 Failure { text, job: Some(id), ..failure }
             });
         }
-        let Wish { style, label, .. } = self.wish;
+        let Wish { style, label, quiet, .. } = self.wish;
         let (goals, ranks) = (self.wish.goals.clone(), nodes.len());
         let stuck = self.stuck.clone();
         let show = move || {
             let [out, err] = &goals;
             // A pipe with a name is open when somebody reads it.
             let show = stuck.during(|| Show::new(style, label, [out, err], id, &nodes));
-            show.map(|show| show.telling(stuck))
+            show.map(|show| show.telling(stuck, quiet))
         };
         let pump = pump::start(show, ranks, self.told.clone());
         self.job = Some(Job { id, owner: Some(owner), ctl: None, pump, number: 0 });

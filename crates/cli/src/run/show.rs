@@ -196,9 +196,10 @@ impl Show {
         Ok(Show { style, places, taps, folds, waiting, share, has_broken: false, stuck })
     }
 
-    /// The same, which tells there when it waits for somebody to take what is shown.
-    pub fn telling(self, stuck: Arc<Stuck>) -> Show {
-        Show { stuck, ..self }
+    /// The same, which tells there when it waits for somebody to take what is shown; a quiet one
+    /// tells nothing of its own.
+    pub fn telling(self, stuck: Arc<Stuck>, is_quiet: bool) -> Show {
+        Show { stuck, has_broken: is_quiet, ..self }
     }
 
     /// Takes what a stream says.

@@ -79,8 +79,8 @@ pub struct Flights {
     reported: u64,
     /// Done since, without a report.
     unreported: usize,
-    /// Some of it keeps so much of the master's room that the report cannot wait.
-    has_much: bool,
+    /// The last that keeps so much of the master's room that its report cannot wait.
+    much: u64,
 }
 
 impl Flights {
@@ -208,7 +208,7 @@ impl Flights {
 
     /// What the parent is told.
     pub fn report(&mut self) -> u64 {
-        (self.reported, self.unreported, self.has_much) = (self.done, 0, false);
+        (self.reported, self.unreported) = (self.done, 0);
         self.done
     }
 
@@ -233,13 +233,15 @@ impl Flights {
 
     /// This member of so many asked for it, with so many bytes: the master has room for as many
     /// again when all know that it is done.
-    pub fn asked_here(&mut self, bytes: usize, members: usize) {
-        self.has_much |= bytes > STAGED_BYTES_MAX / 8 / members.max(1);
+    pub fn asked_here(&mut self, seq: u64, bytes: usize, members: usize) {
+        if bytes > STAGED_BYTES_MAX / 8 / members.max(1) {
+            self.much = seq;
+        }
     }
 
     /// Whether it has to be told at once, in a cluster of so many.
     pub fn is_report_due(&self, members: usize) -> bool {
         let most = (UNREPORTED_BY_ALL / members.max(1)).min(UNREPORTED_MAX - 1);
-        self.unreported > if self.has_much { 0 } else { most }
+        self.unreported > most || (self.reported < self.much && self.much <= self.done)
     }
 }

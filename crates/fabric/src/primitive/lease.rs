@@ -227,12 +227,16 @@ impl Core {
             return Err("a node is apart, for one that does not lead");
         };
         let is_child = self.place.children.iter().any(|branch| branch.node == from);
-        if is_child || sequencer.collecting.is_some() || !sequencer.heard.contains_key(&from) {
+        let is_taken = is_child || sequencer.apart.contains(&from);
+        if is_taken || sequencer.collecting.is_some() || !sequencer.heard.contains_key(&from) {
             return Ok(());
         }
-        match sequencer.apart.len() < APART_MAX {
-            true => sequencer.is_tree_old |= sequencer.apart.insert(from),
-            false => _ = sequencer.beyond.insert(from),
+        if sequencer.apart.len() < APART_MAX {
+            sequencer.beyond.remove(&from);
+            sequencer.apart.insert(from);
+            sequencer.is_tree_old = true;
+        } else {
+            sequencer.beyond.insert(from);
         }
         Ok(())
     }

@@ -549,10 +549,14 @@ impl Core {
         }
         match self.place.parent == Some(from) {
             true => {
+                let sent = self.parent.unacknowledged();
                 self.hear_parent(now, from, expected, done)?;
                 // What it was told may not have come to it.
                 self.flights.report_again();
-                self.heard_again(now);
+                // One that acknowledges something is sent for that, and says nothing again.
+                if self.parent.unacknowledged() == sent {
+                    self.heard_again(now);
+                }
                 Ok(())
             }
             false => {
@@ -591,10 +595,11 @@ impl Core {
         if !self.asking.acknowledged(expected) {
             return Err("an acknowledgement of what was not asked");
         }
+        // There is room for one: the next is called by what acknowledges it.
         if again {
             let (first, kept) = self.asking.again();
-            for (number, carried) in (first..).zip(kept) {
-                self.send_ask(number, carried);
+            if let Some(carried) = kept.into_iter().next() {
+                self.send_ask(first, carried);
             }
         }
         Ok(())

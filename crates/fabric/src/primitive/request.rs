@@ -133,7 +133,7 @@ impl Core {
         let pending = self.pending.get_mut(at).filter(|found| found.work.op.number == number);
         let Some(pending) = pending.filter(|_| outcome != Outcome::Again) else { return };
         pending.ended = Some((seq, outcome));
-        self.flights.asked_here(pending.body.len(), self.members.len());
+        self.flights.asked_here(seq, pending.body.len(), self.members.len());
         while let Some((seq, outcome)) = self.pending.front().and_then(|first| first.ended) {
             let Some(first) = self.pending.pop_front() else { return };
             self.pending_bytes -= first.body.len();

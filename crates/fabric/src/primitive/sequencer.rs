@@ -28,7 +28,7 @@ pub struct Sequencer {
     /// Whose asks were left for want of room, in the order in which they came, and the bytes of the
     /// first of each.
     pub left: VecDeque<(NodeId, usize)>,
-    /// Of these who have been told that there is room, which is kept for what they ask again.
+    /// Of these who have been told that there is room, which is kept from the others of them.
     pub called: BTreeMap<NodeId, usize>,
     /// The last operation taken from each origin.
     pub seen: BTreeMap<NodeId, u64>,
@@ -124,10 +124,10 @@ impl Core {
         let room = sequencer.has_room(body.len());
         let link = sequencer.asks.entry(from).or_default();
         let is_next = link.is_expected(number);
-        if is_next {
-            sequencer.called.remove(&from);
-        }
+        let was_called = is_next && sequencer.called.remove(&from).is_some();
         if is_next && room {
+            // It may have come by its beats before it was called.
+            sequencer.left.retain(|(node, _)| *node != from);
             link.take();
             self.take(work, body);
         } else if is_next && sequencer.left.iter().all(|(node, _)| *node != from) {
@@ -136,7 +136,7 @@ impl Core {
         let link = self.sequencer.as_mut().and_then(|sequencer| sequencer.asks.get_mut(&from));
         if let Some(link) = link.filter(|link| link.owes()) {
             let (epoch, expected) = (self.epoch, link.acknowledge());
-            self.send(from, &Message::Taken { epoch, expected, again: false });
+            self.send(from, &Message::Taken { epoch, expected, again: was_called && room });
         }
         Ok(())
     }

@@ -457,9 +457,16 @@ impl Chunks {
                 failed => written = written.and(failed.map(drop)),
             }
         }
-        written?;
-        self.wanted.remove(hash);
-        Ok(place)
+        // Who could not be written lacks it still.
+        let files = &self.files;
+        let lacks = |name: &Name| files.get(name).is_some_and(|it| it.missing.contains_key(hash));
+        if let Some(wanted) = self.wanted.get_mut(hash) {
+            wanted.retain(lacks);
+            if wanted.is_empty() {
+                self.wanted.remove(hash);
+            }
+        }
+        written.map(|()| place)
     }
 
     /// Writes a chunk to where a file lacks it; one of these places.

@@ -74,6 +74,8 @@ pub(super) struct State {
     pub(super) was_asked: bool,
     /// The nodes that the schedule gave it.
     pub(super) allotted: Option<Vec<String>>,
+    /// How long it may run on them: a step no longer than the job around it.
+    pub(super) time_ms: Option<u64>,
     /// Its files are kept until it has nodes.
     pub(super) kept: Option<Kept>,
     /// Files on their way to the ranks.
@@ -197,8 +199,9 @@ pub struct Job {
 
 impl State {
     /// The schedule has given it nodes.
-    pub(super) fn gets(&mut self, nodes: Vec<String>) {
+    pub(super) fn gets(&mut self, nodes: Vec<String>, time: Option<Duration>) {
         self.allotted = Some(nodes);
+        self.time_ms = time.map(|time| time.as_millis() as u64);
         self.stamps.allotted = Some(super::now());
     }
 
@@ -302,7 +305,7 @@ impl Job {
             tolerate: spec.is_some_and(|spec| spec.tolerate),
             partition: spec.and_then(|spec| spec.partition.clone()),
             priority: spec.map_or(0, |spec| spec.priority),
-            time_ms: spec.and_then(|spec| spec.time_ms),
+            time_ms: state.time_ms.or(spec.and_then(|spec| spec.time_ms)),
             ranks,
             transport: manager.map_or("", |manager| manager.nodes.transport()).to_owned(),
         }
@@ -564,8 +567,7 @@ impl Job {
     pub(super) fn started(self: &Arc<Job>) {
         let (at, limit, stamps) = {
             let mut state = self.state();
-            let limit = state.spec.as_ref().and_then(|spec| spec.time_ms);
-            (*state.started.get_or_insert(super::now()), limit, state.stamps)
+            (*state.started.get_or_insert(super::now()), state.time_ms, state.stamps)
         };
         let up = super::uptime();
         // First: what comes of it may end the job at once.

@@ -70,7 +70,8 @@ fn prepare(job: &Arc<Job>) -> Result<()> {
         let (Some(spec), Some(nodes)) = (&state.spec, &state.allotted) else {
             return Err(ended_by(&state));
         };
-        (spec.clone(), place(spec.ranks.unwrap_or(nodes.len()), nodes, spec.per_node.as_ref()))
+        let places = place(spec.ranks.unwrap_or(nodes.len()), nodes, spec.per_node.as_ref());
+        (Spec { time_ms: state.time_ms, ..spec.clone() }, places)
     };
     let placed = named(&manager, job.attempt, &places)?;
     let (attempt, ranks) = (job.attempt, placed.clone());

@@ -61,7 +61,7 @@ pub struct NodeOverview {
     /// Ranks that run there.
     pub ranks: usize,
     /// Microseconds of processor time that ranks there have used since the manager was started,
-    /// those that have ended included: it only grows.
+    /// those that have ended included, as far as it is known.
     pub cpu_us: u64,
     /// What of them is resident, in KiB.
     pub rss_kib: u64,

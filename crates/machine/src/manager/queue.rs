@@ -187,7 +187,7 @@ pub(super) fn give_back(job: &Arc<Job>) -> bool {
         if !state.progress.is_unplaced() {
             return false;
         }
-        state.stamps.allotted = None;
+        (state.stamps.allotted, state.time_ms) = (None, None);
         state.allotted.take()
     };
     // The schedule may not have heard of it, and would give it to the next job.
@@ -334,12 +334,8 @@ impl Manager {
         let mut jobs = Vec::new();
         for start in queue.schedule.step(now) {
             let Some(job) = self.job(start.job) else { continue };
-            let mut state = job.state();
-            state.gets(start.nodes.iter().map(|node| named(*node)).collect());
-            // Of a step it is what is left to the job around it.
-            let time = queue.schedule.time(job.id).map(|time| time.as_millis() as u64);
-            state.spec.iter_mut().for_each(|spec| spec.time_ms = time);
-            drop(state);
+            let nodes = start.nodes.iter().map(|node| named(*node)).collect();
+            job.state().gets(nodes, queue.schedule.time(job.id));
             jobs.push(job);
         }
         let slots = queue.schedule.slots();
@@ -528,7 +524,7 @@ mod tests {
             if was_pending {
                 job.queued(&manager).unwrap();
             }
-            job.state().gets(vec!["n0".to_owned()]);
+            job.state().gets(vec!["n0".to_owned()], None);
             launch::go(&job).unwrap();
             let state = job.state();
             assert!(state.progress.phase() == Phase::Pending && state.allotted.is_none());

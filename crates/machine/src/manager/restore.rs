@@ -207,7 +207,8 @@ impl Told {
         let place = self.queued.take();
         let spec = self.placed.take().map(|(spec, _)| spec);
         let at = place.as_ref().map_or(0, |(at, _)| *at);
-        self.queued = spec.or_else(|| place.map(|(_, spec)| spec)).map(|spec| (at, spec));
+        // What it was placed with may have had less time.
+        self.queued = place.map(|(_, spec)| spec).or(spec).map(|spec| (at, spec));
         self.attempt = Some(attempt);
         self.requeued.push(why);
         self.started = None;
@@ -311,6 +312,7 @@ impl Job {
         state.is_restored = true;
         state.followed = vec![3; instances.len()];
         state.launching = true;
+        state.time_ms = spec.time_ms;
         (state.progress, state.spec, state.instances) = (progress, Some(spec), instances);
     }
 

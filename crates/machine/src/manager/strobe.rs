@@ -311,11 +311,11 @@ impl Teller {
         let (term, phase) = (self.memory.term(), self.phase());
         let table = Table { term, number, phase, slots: slots.clone() };
         let stamp = table.stamp();
-        let until = Instant::now() + self.shared.patience();
         let sent = self.memory.send_surely(nodes, Order::Strobe(table).letter());
         if sent.and_then(|letter| letter.arrive(Deadline::after(TAKEN))).is_err() {
             return false;
         }
+        let until = Instant::now() + self.shared.patience();
         loop {
             match self.memory.is_at_least(nodes, (STROBE, stamp), Deadline::after(TAKEN)) {
                 Ok(true) => return true,

@@ -1,7 +1,6 @@
 //! All-gather.
 
 use super::*;
-use crate::communicator::communicator;
 use crate::pointer::{Address, ConstAddress};
 
 /// Where what all have goes.

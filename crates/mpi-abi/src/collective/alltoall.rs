@@ -1,7 +1,6 @@
 //! All-to-all.
 
 use super::*;
-use crate::communicator::communicator;
 use crate::pointer::{Address, ConstAddress};
 
 /// `from` is none where each rank's elements are replaced by those that come.

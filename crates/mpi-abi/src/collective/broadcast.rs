@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 
 use super::*;
-use crate::communicator::communicator;
 use crate::export::export;
 use crate::pointer::Address;
 

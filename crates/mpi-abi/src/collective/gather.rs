@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 
 use super::*;
-use crate::communicator::communicator;
 use crate::pointer::{Address, ConstAddress};
 
 /// What a rank gives to the root; none where it is there already, or nothing is given.

@@ -78,10 +78,10 @@ macro_rules! forms {
             #[inline(always)]
             fn steps_of($($arg: $type),*) -> Result<Steps<impl Make + use<>>> $body
 
-            /// The same; all ranks count the call.
+            /// The same; where there is a root, one that is refused is counted as well.
             #[inline(always)]
             fn called($($arg: $type),*) -> Result<Steps<impl Make + use<>>> {
-                steps_of($($arg),*).inspect_err(|_| refused(FAMILY, $scope))
+                steps_of($($arg),*).inspect_err(|_| refused(FAMILY, $scope, false))
             }
 
             $crate::export::export! {
@@ -100,7 +100,8 @@ macro_rules! forms {
                     $($arg: $type,)* info: MPI_Info, request: Out<MPI_Request>
                 ) on $scope {
                     let _ = info;
-                    steps_of($($arg),*)?.keep(FAMILY, request)
+                    let steps = steps_of($($arg),*);
+                    steps.inspect_err(|_| refused(FAMILY, $scope, true))?.keep(FAMILY, request)
                 }
             }
         }
@@ -190,9 +191,12 @@ fn rooted_family(number: u8, root: u32) -> u8 {
 /// without this rank and have counted the collective, so it counts here as well: the next ones are
 /// right. Where all wait for all it may be called once more.
 #[cold]
-fn refused(number: u8, comm: MPI_Comm) {
+fn refused(number: u8, comm: MPI_Comm, is_kept: bool) {
     let has_root = ROOTED.iter().any(|name| family(name) == number);
-    if let (true, Ok(comm)) = (has_root, communicator(comm)) {
+    let (true, Ok(comm)) = (has_root, communicator(comm)) else { return };
+    if is_kept {
+        comm.inner.next_kept(number);
+    } else {
         comm.inner.next_tag(number);
     }
 }

@@ -3,7 +3,6 @@
 use muster_mpi::topology::Topology;
 
 use super::*;
-use crate::communicator::communicator;
 use crate::pointer::{Address, ConstAddress};
 
 /// Whom this rank receives from and whom it sends to; `None` is nobody.

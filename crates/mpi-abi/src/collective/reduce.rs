@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 
 use super::*;
-use crate::communicator::communicator;
 use crate::operation::combination;
 use crate::pointer::{Address, ConstAddress};
 use muster_mpi::collective::Combination;

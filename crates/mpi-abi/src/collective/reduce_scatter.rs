@@ -1,7 +1,6 @@
 //! Reductions whose result is shared out.
 
 use super::*;
-use crate::communicator::communicator;
 use crate::operation::combination;
 use crate::pointer::{Address, ConstAddress};
 

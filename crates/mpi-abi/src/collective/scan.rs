@@ -1,7 +1,6 @@
 //! Scans.
 
 use super::*;
-use crate::communicator::communicator;
 use crate::operation::combination;
 use crate::pointer::{Address, ConstAddress};
 

@@ -67,7 +67,8 @@ impl<M: Memory> Plan<M> {
             self.wait();
             return self.broadcast(0, into);
         }
-        if !size.is_power_of_two() || into.size() >= ROUND {
+        let is_long = into.size() >= ROUND && into.size() / size as usize >= ROUND_EACH;
+        if !size.is_power_of_two() || is_long {
             return self.allgather(from, &parts());
         }
         if let Some(from) = from {
@@ -112,7 +113,7 @@ impl<M: Memory> Plan<M> {
     /// The same in as few rounds as can be; this rank's own are in their place.
     fn allgather_packed(&mut self, into: &[Typed<M>]) {
         let (rank, size) = (self.rank() as usize, into.len());
-        let (row, parts) = packed(into, rank);
+        let (row, mut parts) = packed(into, rank);
         let end = |ranks: usize| parts[..ranks].iter().map(Typed::count).sum::<usize>();
         self.copy(into[rank].clone(), parts[0].clone());
         // This rank has what is of so many from itself on.
@@ -124,7 +125,7 @@ impl<M: Memory> Plan<M> {
             self.exchange((from as u32, theirs), (to as u32, row.part(0, end(more))));
             has += more;
         }
-        self.unpack(parts, into, rank);
+        self.unpack(parts.split_off(1), into, rank + 1);
     }
 
     /// Copies what lies packed from the part of rank `first` on to where it belongs.

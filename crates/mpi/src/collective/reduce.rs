@@ -129,7 +129,8 @@ impl<M: Memory> Plan<M> {
             return self.broadcast(0, into);
         }
         let (rounds, folded) = (size.ilog2(), size - (1 << size.ilog2()));
-        if folded > 0 && op.is_commutative && bytes / size as usize >= BY_RING {
+        let is_long = into.count() >= size as usize && bytes / size as usize >= BY_RING;
+        if folded > 0 && op.is_commutative && is_long {
             return self.allreduce_by_parts(op, into);
         }
         let enough = into.count() >> rounds > 0 && bytes >= BY_PARTS * rounds as usize;

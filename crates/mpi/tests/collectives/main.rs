@@ -588,6 +588,25 @@ proptest! {
     }
 
     #[test]
+    fn very_long_reductions_of_all_are_right(
+        ranks in prop::sample::select(vec![3_u32, 5, 6]),
+        more in 0..9_usize,
+        which in 0..3_usize,
+        dice: u64,
+    ) {
+        let count = ranks as usize * ((256 << 10) / 8) + more;
+        let (op, combine) = operation(which);
+        let all: Vec<_> = (0..ranks).map(|rank| elements(&own(rank, count))).collect();
+        carry_out(ranks, dice, |rank, plan| {
+            let bytes = &all[rank as usize];
+            plan.allreduce(&op, bytes, bytes);
+        });
+        for bytes in &all {
+            prop_assert_eq!(numbers(bytes), combined(ranks - 1, count, combine));
+        }
+    }
+
+    #[test]
     fn what_is_combined_in_segments_is_combined_in_the_order_of_ranks(
         ranks in 1..9_u32,
         root in 0..9_u32,

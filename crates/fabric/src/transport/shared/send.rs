@@ -292,12 +292,14 @@ impl Link {
     /// The connection's.
     pub fn try_flush(&mut self) -> Result<bool> {
         self.returned();
-        let is_returned = self.outgoing.lent.is_empty();
-        if self.outgoing.is_idle() && is_returned {
+        if self.outgoing.is_idle() && self.outgoing.lent.is_empty() {
             return Ok(true);
         }
         self.check()?;
         let has_left = self.outgoing.is_idle() || self.pump()?;
+        // To pump may have told of more that is back.
+        self.returned();
+        let is_returned = self.outgoing.lent.is_empty();
         // Who waits now waits for what is lent to be fetched, which frees its record.
         self.outgoing.is_blocked |= !is_returned;
         Ok(has_left && is_returned)

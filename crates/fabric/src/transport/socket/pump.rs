@@ -8,7 +8,8 @@
 //! handshake costs some 100 us; [`Tunnel::enter`] moves it to its lane. The threads start with the
 //! first connection, or the first door that waits for one, and stay as long as the process: those
 //! of an idle one sleep. A fork of it begins with none: the connections that it has from before are
-//! its parent's, and ended for it.
+//! its parent's, and ended for it. One that is made while another thread opens a connection has to
+//! exec.
 //!
 //! What was sent and then dropped is under way in this process and not in the kernel's hands as it
 //! would be with TCP. So dropping an end waits until its thread has given the kernel all that it

@@ -346,6 +346,7 @@ fn a_file_that_cannot_be_written_keeps_no_other_from_being_whole() {
     kept.take(&Hash::of(&b), &b).unwrap_err();
     assert_eq!(names.map(|name| kept.is_whole(&name)), [false, true, false]);
     assert_eq!(names.map(|name| kept.lack(&[name], &Hash::of(&b))), [true, false, true]);
+    assert_eq!(kept.wanted[&Hash::of(&b)], [names[0], names[2]]);
 }
 
 /// Each chunk that came had all files looked at, and each file that was begun all files summed up.

@@ -35,7 +35,7 @@ impl Job {
     /// these once they are back.
     pub(in crate::manager) fn goes_on_without(self: &Arc<Job>) {
         self.tell_losses(|_| true);
-        if let Some(manager) = self.manager.upgrade() {
+        if let Some(manager) = self.manager.upgrade().filter(|_| !self.given_up().is_empty()) {
             manager.gives_up(self);
         }
     }
