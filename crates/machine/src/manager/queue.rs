@@ -582,6 +582,24 @@ mod tests {
         manager.memory.close();
     }
 
+    /// Its next attempt had what was left to the job that the last one was a step of.
+    #[test]
+    fn how_long_a_step_may_run_is_its_attempts_and_not_what_it_asked_for() {
+        let scratch = Scratch::new("queue-time");
+        let manager = manager(&scratch);
+        let job = manager.new_job(None).unwrap();
+        job.state().spec = Some(Spec { time_ms: Some(60_000), ..Spec::default() });
+        job.state().gets(vec!["n0".to_owned()], Some(Duration::from_secs(5)));
+        assert_eq!(job.status().time_ms, Some(5_000));
+        assert!(give_back(&job));
+        assert_eq!(job.status().time_ms, Some(60_000));
+        let state = job.state();
+        assert_eq!(state.spec.as_ref().and_then(|spec| spec.time_ms), Some(60_000));
+        drop(state);
+        job.kill();
+        manager.memory.close();
+    }
+
     /// It waited for ever: its partition was deleted when it had looked what it may have there.
     #[test]
     fn the_partition_of_a_job_that_asks_for_its_nodes_is_in_use() {
