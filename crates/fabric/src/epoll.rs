@@ -1,6 +1,6 @@
 //! epoll(7), with a wait that knows nanoseconds everywhere: where `epoll_pwait2` is missing (below
-//! valgrind, in sandboxes that refuse what they do not know) ppoll(2) waits for the list, and then it
-//! is looked into.
+//! valgrind, in sandboxes that refuse what they do not know) ppoll(2) waits for the list, and then
+//! it is looked into.
 
 pub(crate) use rustix::event::epoll::{
     CreateFlags, Event, EventData, EventFlags, add, create, delete, modify,
