@@ -137,7 +137,10 @@ fn what_is_no_probe_is_told_in_a_sentence_and_nothing_is_measured() {
     ] {
         let said = cluster.muster(&[&["fabric", "probe", "--json"], args].concat()).run().code(2);
         let lines: Vec<&str> = said.err.lines().collect();
-        assert!(said.out.is_empty() && lines.len() == 1 && lines[0].contains(says), "{said:?}");
+        assert!(lines.len() == 1 && lines[0].contains(says), "{said:?}");
+        let told: Value = serde_json::from_str(&said.out).expect("an object");
+        let names: Vec<&String> = told.as_object().expect("an object").keys().collect();
+        assert_eq!(names, ["error", "schema"], "{said:?}");
         assert!(lines[0].starts_with("muster: "), "{said:?}");
     }
     let said = cluster.muster(&["fabric", "prob"]).run().code(2);

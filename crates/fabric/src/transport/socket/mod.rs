@@ -22,10 +22,9 @@
 //! *Protection.* A Unix socket's bytes stay in the kernel, which vouches for the peer's user and
 //! process. TCP is plain. With TLS (`tls.rs`) a thread of this process moves records between the
 //! TCP socket and one end of a pair of Unix sockets (`pump.rs`, `joint.rs`); the other end is the
-//! connection that everything above sees, hello included, so nothing above knows of it. Where the
-//! kernel can do TLS, the keys could go to it after the handshake (`TCP_ULP` "tls"), and the TCP
-//! socket would be that end (`docs/decisions/protection.md`): the place is [`pump::Tunnel::enter`],
-//! where a connection changes hands anyway. Nothing does so yet. Who wants no thread in between
+//! connection that everything above sees, hello included, so nothing above knows of it. The keys
+//! could go to a kernel that does TLS (`docs/decisions/protection.md` says why they do not), in
+//! [`pump::Tunnel::enter`], where a connection changes hands anyway. Who wants no thread in between
 //! takes the TCP socket and the session instead (`Stream::bare`): 9P goes on with both
 //! (`secured.rs`), ranks with the keys alone (`records.rs`).
 

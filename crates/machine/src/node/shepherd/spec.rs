@@ -24,7 +24,7 @@ pub struct Spec {
     /// The working directory, absolute; entered with the rights of the identity.
     pub cwd: PathBuf,
     /// Whom to become; `None` stays who the daemon is. Only root can become another. A cluster is
-    /// of one user, so nobody who calls us has asked for another yet.
+    /// of one user, so its nodes ask for no other.
     pub identity: Option<Identity>,
     /// Changes to the file name space, run in order before the exec.
     pub namespace: Vec<NsCommand>,
