@@ -125,7 +125,8 @@ impl Model for Setting {
             Action::Accuse(node) => {
                 if state.nodes[node as usize].health != Health::Dead {
                     next.budget.suspicions -= 1;
-                    next.change(self, node, |node, _| node.is_suspected = true);
+                    let at = Some(state.nodes[0].core.epoch().0);
+                    next.change(self, node, |node, _| node.suspected = at);
                 }
                 next.accuse(self, node);
             }
@@ -342,7 +343,7 @@ fn leases(state: &Cluster) -> bool {
     }
     let members = master.core.epoch().1;
     let mut others = living(state).filter(|(at, _)| !members.contains(NodeId(*at)));
-    others.all(|(at, node)| node.is_suspected || !node.core.is_current(state.clock(at)))
+    others.all(|(at, node)| node.suspected.is_some() || !node.core.is_current(state.clock(at)))
 }
 
 /// TEST-EVENT, asked in every state: a node sees an event as often as it was delivered what signals

@@ -53,8 +53,9 @@ pub struct Node {
     pub told: BTreeSet<u64>,
     /// It was removed or restarted: operations of before need not have reached it.
     pub is_broken: bool,
-    /// It was said to be dead, and was not: the master goes on without it before its lease ends.
-    pub is_suspected: bool,
+    /// The master's epoch when it was said to be dead, and was not: in the next one the master goes
+    /// on without it before its lease ends.
+    pub suspected: Option<u64>,
     /// It delivered while its lease was over.
     pub is_late: bool,
     /// A message was refused as malformed.
@@ -450,7 +451,7 @@ impl Node {
             ended: vec![],
             told: BTreeSet::new(),
             is_broken: false,
-            is_suspected: false,
+            suspected: None,
             is_late: false,
             is_confused: false,
         }
@@ -494,7 +495,10 @@ impl Node {
                     self.ended.push((ticket, seq, outcome));
                 }
                 Notice::Removed { .. } => self.is_broken = true,
-                Notice::Joined { .. } => self.is_suspected = false,
+                // It may be of an epoch that is over by then.
+                Notice::Joined { epoch } => {
+                    self.suspected = self.suspected.filter(|at| epoch <= *at);
+                }
                 Notice::Told { body, .. } => {
                     self.told.insert(u64::from(body[0]));
                 }

@@ -122,7 +122,9 @@ pub fn all() -> Vec<Setting> {
     ];
     let mut settings = quick();
     for (name, budget) in two {
-        settings.push(setting(name, (3, 1), &PUTS, budget));
+        // Two restarts of the master, with two transfers over a chain, have too many states.
+        let asks = if budget.master_restarts > 1 { &PUT[..] } else { &PUTS };
+        settings.push(setting(name, (3, 1), asks, budget));
         settings.push(setting(name, (3, 2), &WINS, budget));
     }
     // With two transfers over a chain this one has more than a million states: not explored.
